@@ -1,0 +1,288 @@
+"""The nouns of Engram, in the order in which data flows: the file to read first.
+
+    Dataset ─▶ Stream of Tasks ─▶ Lesson ─▶ Learner ─▶ Row (and Curve, Cost) ─▶ Record
+
+A `Task` has training, validation and test data. A `Lesson` is what a protocol lets a learner see of it, and has
+no test data: a method cannot peek, because there is nothing to peek at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from engram.errors import BadData
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Samples as they were published: nothing scaled, shuffled or split beyond the official train and test sets.
+
+    `x` is (samples, *shape), images as (channels, height, width); `y` holds class numbers 0 … len(classes) - 1.
+    A batch is `x * scale` in float32, so bytes stay bytes in memory.
+    """
+
+    name: str
+    x_train: Tensor
+    y_train: Tensor
+    x_test: Tensor
+    y_test: Tensor
+    classes: tuple[str, ...]
+    scale: float
+    digest: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.x_train.shape[1:])
+
+
+class Split:
+    """Some rows of a dataset with their labels, and what a stream does to each sample on its way into a batch."""
+
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        rows: Tensor | None = None,
+        *,
+        scale: float = 1.0,
+        permutation: Tensor | None = None,
+        width: int | None = None,
+    ):
+        """`y` labels the chosen `rows` of `x` (all of them by default). `permutation` reorders the features,
+        `width` pads the flattened sample with zeros."""
+        count = len(x) if rows is None else len(rows)
+        if len(y) != count:
+            raise BadData(f"{count} samples came with {len(y)} labels; give one label a sample")
+        self.x, self.y, self.rows = x, y, rows
+        self.scale, self.permutation, self.width = scale, permutation, width
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.width,) if self.width is not None else tuple(self.x.shape[1:])
+
+    def raw(self, index: Tensor | slice) -> Tensor:
+        """The samples at these positions in the dataset's own number format."""
+        if self.rows is not None:
+            x = self.x[self.rows[index]]
+        else:
+            x = self.x[index]
+        if self.permutation is not None:
+            x = x.flatten(1)[:, self.permutation].view(x.shape)
+        if self.width is not None:
+            flat = x.flatten(1)
+            x = torch.nn.functional.pad(flat, (0, self.width - flat.shape[1]))
+        return x
+
+    def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
+        """Scaled float32 samples and their labels."""
+        x = self.raw(index)
+        x = x.float() if x.dtype != torch.float32 else x
+        return (x * self.scale if self.scale != 1.0 else x), self.y[index]
+
+    def take(self, index: Tensor) -> Split:
+        """The split that holds only these positions."""
+        rows = index if self.rows is None else self.rows[index]
+        return Split(self.x, self.y[index], rows, scale=self.scale, permutation=self.permutation, width=self.width)
+
+    def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Every sample once, in order."""
+        for start in range(0, len(self), size):
+            yield self.batch(slice(start, start + size))
+
+    @staticmethod
+    def join(splits: Sequence[Split]) -> Split:
+        """The samples of several splits as one, copied: in their own number format if they share it, else scaled."""
+        if len({s.shape for s in splits}) > 1:
+            raise BadData(f"samples of different shapes ({', '.join(str(s.shape) for s in splits)}) cannot be joined")
+        everything, y = slice(None), torch.cat([s.y for s in splits])
+        if len({(s.scale, s.x.dtype) for s in splits}) == 1:
+            return Split(torch.cat([s.raw(everything) for s in splits]), y, scale=splits[0].scale)
+        return Split(torch.cat([s.batch(everything)[0] for s in splits]), y)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a learner may see of a task. There is no test split."""
+
+    name: str
+    index: int
+    classes: tuple[int, ...]
+    train: Split
+    validation: Split
+
+    @staticmethod
+    def union(lessons: Sequence[Lesson]) -> Lesson:
+        """Several lessons taught at once: the joint reference. One lesson is its own union."""
+        if len(lessons) == 1:
+            return lessons[0]
+        return Lesson(
+            name=" ∪ ".join(lesson.name for lesson in lessons),
+            index=lessons[-1].index,
+            classes=tuple(dict.fromkeys(c for lesson in lessons for c in lesson.classes)),
+            train=Split.join([lesson.train for lesson in lessons]),
+            validation=Split.join([lesson.validation for lesson in lessons]),
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part of a stream. Labels are class numbers of the whole stream."""
+
+    name: str
+    index: int
+    classes: tuple[int, ...]
+    train: Split
+    validation: Split
+    test: Split
+
+    def lesson(self) -> Lesson:
+        return Lesson(self.name, self.index, self.classes, self.train, self.validation)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is known of a stream before its first task: the shape of a sample and the classes, in order of appearance."""
+
+    shape: tuple[int, ...]
+    classes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Tasks in order, built when they are asked for. `spec` (plain JSON) defines every byte of every task."""
+
+    spec: Mapping[str, Any]
+    outline: Outline
+    count: int
+    build: Callable[[int, float], Task]
+    validation: float = 0.1
+    class_names: tuple[str, ...] = ()
+    _built: dict[int, Task] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return str(self.spec["name"])
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> Task:
+        if not -self.count <= index < self.count:
+            raise IndexError(f"task {index} of a stream of {self.count}")
+        index %= self.count
+        if index not in self._built:
+            self._built[index] = self.build(index, self.validation)
+        return self._built[index]
+
+    def __iter__(self) -> Iterator[Task]:
+        return (self[k] for k in range(self.count))
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(self)
+
+    def with_validation(self, share: float) -> Stream:
+        """The same stream with this share of every class's training samples held out. The protocol decides it."""
+        return self if share == self.validation else replace(self, validation=share, _built={})
+
+    def digest(self) -> str:
+        """One sha256 over every byte of every task."""
+        sha = hashlib.sha256(json.dumps([list(self.outline.shape), list(self.outline.classes)]).encode())
+        for task in self:
+            for split in (task.train, task.validation, task.test):
+                for x, y in split.batches(4096):
+                    sha.update(x.contiguous().numpy().tobytes())
+                    sha.update(y.contiguous().numpy().tobytes())
+        return sha.hexdigest()
+
+
+class Step(NamedTuple):
+    """What `Learner.learn` yields after each unit of work: how far the lesson has come."""
+
+    done: int
+    total: int
+
+
+@dataclass
+class State:
+    """The whole truth about a learner between two steps: tensors, and plain JSON for the rest."""
+
+    tensors: dict[str, Tensor]
+    plain: dict[str, Any]
+
+
+class Learner:
+    """A method. Learns lesson after lesson; never sees a test set, never logs, never prints.
+
+    `learn` may be left at any yield, `state` taken, and the state loaded into a fresh learner in another process:
+    calling `learn` there with the same lesson goes on where the first one stood and ends with the same bits.
+    """
+
+    name: ClassVar[str] = ""
+    needs_task: ClassVar[bool] = False
+    penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
+
+    def learn(self, lesson: Lesson) -> Iterator[Step]:
+        raise NotImplementedError
+
+    def predict(self, x: Tensor, task: int | None = None) -> Tensor:
+        """Scores, one column for each of `self.columns(task)`. With a task: over that task's classes only."""
+        raise NotImplementedError
+
+    def columns(self, task: int | None = None) -> list[int]:
+        """The class that each column of `predict(x, task)` stands for."""
+        raise NotImplementedError
+
+    def state(self) -> State:
+        raise NotImplementedError
+
+    def load(self, state: State) -> None:
+        raise NotImplementedError
+
+    def parameters(self) -> Tensor:
+        """All trained parameters as one float32 vector, in order."""
+        raise NotImplementedError
+
+    def flops(self) -> int:
+        """Training operations so far: 2 a multiply-add, forward and backward, search included."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy on the current task's test set while it is learned, at given numbers of steps."""
+
+    steps: tuple[int, ...]
+    accuracy: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a learner keeps (bytes, itemised), what its training took (operations) and how long (wall clock)."""
+
+    bytes: Mapping[str, int]
+    flops: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured at one node: accuracy on the tasks seen, in order of first appearance."""
+
+    single: tuple[float, ...] | None
+    multi: tuple[float, ...]
+    per_class: Mapping[str, float]
+    validation: Mapping[str, tuple[float, ...]]
+    curve: Curve | None
+    cost: Cost
+    parameters_sha256: str

@@ -1,0 +1,64 @@
+"""One small class per kind of mistake. Each message says what was wrong, with what value, and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EngramError(Exception):
+    """Anything Engram says on purpose. The command line prints it in one line and leaves with `exit_code`."""
+
+    exit_code = 2
+
+
+class UnknownName(EngramError):
+    """A name that is in no registry."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        known = sorted(known)
+        close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+        hint = f"did you mean '{close[0]}'?" if close else f"choose one of: {', '.join(known)}"
+        super().__init__(f"there is no {kind} '{name}'; {hint}")
+
+
+class BadSetting(EngramError):
+    """A setting with a value that it cannot take."""
+
+
+class BadData(EngramError):
+    """Samples, labels or files that no learner can be trained on."""
+
+
+class BadRecord(EngramError):
+    """Numbers from which a metric cannot be computed."""
+
+
+class NeedsTask(EngramError):
+    """A learner with a part of its own for every task was asked to predict without being told the task."""
+
+
+class DataUnavailable(EngramError):
+    """A dataset whose bytes are not here and cannot be fetched."""
+
+
+class DamagedFile(EngramError):
+    """A file whose content is not what its digest says."""
+
+    exit_code = 1
+
+
+class StoreTrouble(EngramError):
+    """The store cannot be read or written: disk full, no permission, written by a newer version."""
+
+    exit_code = 1
+
+
+class Diverged(EngramError):
+    """Training produced a loss that is not a number."""
+
+    exit_code = 1
+
+
+class Stopped(Exception):
+    """Somebody asked to stop (Ctrl-C, SIGTERM); everything worth keeping has been saved."""

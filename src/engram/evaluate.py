@@ -1,0 +1,90 @@
+"""Accuracy of a learner on tasks: single-head over all classes seen, multi-head over the task's own. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from engram.core import Learner, Split, Task
+
+BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Accuracy on each task. `single` is None for a learner that must be told the task."""
+
+    single: tuple[float, ...] | None
+    multi: tuple[float, ...]
+    per_class: Mapping[str, float]
+    validation: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Hits:
+    """For every sample its label, and whether each reading of the scores got it right."""
+
+    labels: Tensor
+    single: Tensor | None
+    multi: Tensor
+
+    @property
+    def best(self) -> Tensor:
+        """The single-head reading where there is one."""
+        return self.multi if self.single is None else self.single
+
+
+def evaluate(learner: Learner, tasks: Sequence[Task]) -> Evaluation:
+    """Test accuracy on every task, and validation accuracy where there is validation data."""
+    test = [hits(learner, task, task.test) for task in tasks]
+    validation: dict[str, tuple[float, ...]] = {}
+    if all(len(task.validation) for task in tasks):
+        held_out = [hits(learner, task, task.validation) for task in tasks]
+        validation = {"single": _shares(h.best for h in held_out), "multi": _shares(h.multi for h in held_out)}
+    return Evaluation(
+        single=None if learner.needs_task else _shares(h.best for h in test),
+        multi=_shares(h.multi for h in test),
+        per_class=_per_class(test),
+        validation=validation,
+    )
+
+
+def accuracy_on(learner: Learner, task: Task) -> float:
+    """Test accuracy on one task: a point of a learning curve."""
+    return share(hits(learner, task, task.test).best)
+
+
+def hits(learner: Learner, task: Task, split: Split) -> Hits:
+    asked = task.index if learner.needs_task else None
+    classes = torch.tensor(learner.columns(asked))
+    other = torch.tensor([label not in set(task.classes) for label in classes.tolist()])
+    single, multi = [], []
+    for x, y in split.batches(BATCH):
+        scores = learner.predict(x, asked)
+        if not learner.needs_task:
+            single.append(classes[scores.argmax(1)] == y)
+            scores = scores.masked_fill(other, float("-inf"))
+        multi.append(classes[scores.argmax(1)] == y)
+    return Hits(split.y, torch.cat(single) if single else None, torch.cat(multi))
+
+
+def share(right: Tensor) -> float:
+    """The share that is right, exactly: a count divided by a count."""
+    return int(right.sum()) / len(right)
+
+
+def _shares(rights: Iterator[Tensor]) -> tuple[float, ...]:
+    return tuple(share(right) for right in rights)
+
+
+def _per_class(results: Sequence[Hits]) -> dict[str, float]:
+    """Accuracy on each class over all tasks that have it."""
+    labels = torch.cat([h.labels for h in results])
+    right = torch.cat([h.best for h in results])
+    size = int(labels.max()) + 1
+    totals = torch.bincount(labels, minlength=size).tolist()
+    correct = torch.bincount(labels, weights=right.double(), minlength=size).tolist()
+    return {str(label): correct[label] / total for label, total in enumerate(totals) if total}

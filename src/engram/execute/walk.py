@@ -1,0 +1,61 @@
+"""A run on its way through the tree: which nodes it waits for now, and what became of it."""
+
+from __future__ import annotations
+
+from engram.core import Row
+from engram.errors import EngramError
+from engram.protocols import Outcome
+from engram.runs import Result, Run, result_to_json
+from engram.store import Store
+from engram.tree import Node
+
+
+class Walk:
+    """Drives a run's policy: tell it the outcome of every node in `waiting_for` and it asks for the next ones."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.result: Result | None = None
+        self.error: str | None = None
+        self.nodes: list[Node] = []
+        self._outcomes: dict[str, Outcome] = {}
+        self._policy = run.walk()
+        self._advance(None)
+
+    @property
+    def over(self) -> bool:
+        return self.result is not None or self.error is not None
+
+    @property
+    def waiting_for(self) -> list[Node]:
+        return [] if self.over else [node for node in self.nodes if node.key not in self._outcomes]
+
+    def tell(self, key: str, outcome: Outcome) -> None:
+        self._outcomes[key] = outcome
+        if not self.waiting_for and not self.over:
+            self._advance([self._outcomes[node.key] for node in self.nodes])
+
+    def fail(self, error: str) -> None:
+        self.error = error
+
+    def _advance(self, outcomes: list[Outcome] | None) -> None:
+        self._outcomes = {}
+        try:
+            self.nodes = next(self._policy) if outcomes is None else self._policy.send(outcomes)
+        except StopIteration as end:
+            self.result = end.value
+        except EngramError as error:
+            self.error = str(error)
+
+    def note(self, store: Store) -> None:
+        """Write down how the run ended."""
+        if self.result is not None:
+            store.finish_run(self.run.key, "done", result_to_json(self.result))
+        else:
+            store.finish_run(self.run.key, "failed", error=self.error)
+
+
+def outcome_of(row: Row, head: str) -> Outcome:
+    """What a policy may know of a grown node: validation accuracy only."""
+    values = row.validation.get(head) or row.validation.get("multi") or ()
+    return Outcome(tuple(values))

@@ -1,0 +1,88 @@
+"""A worker process: reads nodes to grow from its standard input, one JSON line each, and answers in JSON lines.
+
+It dies with its parent. SIGTERM makes it save its position and leave.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from typing import Any
+
+from engram.core import Step
+from engram.errors import EngramError, Stopped, StoreTrouble
+from engram.store import Store
+from engram.tree import Node, grow
+
+TELL_SECONDS = 0.2
+_PR_SET_PDEATHSIG = 1
+
+
+class Worker:
+    def __init__(self, store: Store):
+        self.store = store
+        self.stop_asked = False
+        self.told = 0.0
+
+    def serve(self) -> None:
+        for line in sys.stdin:
+            answer = self._answer(Node.from_json(json.loads(line)))
+            _tell(answer)
+
+    def _answer(self, node: Node) -> dict[str, Any]:
+        try:
+            grow(node, self.store, watch=self._watch)
+            return {"event": "grown"}
+        except StoreTrouble as error:
+            return {"event": "trouble", "error": str(error)}
+        except EngramError as error:
+            return {"event": "failed", "error": str(error)}
+        except Stopped:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            return {"event": "failed", "error": f"{type(error).__name__}: {error} (details in the store's workers.log)"}
+
+    def _watch(self, node: Node, step: Step) -> None:
+        if self.stop_asked:
+            raise Stopped
+        if time.monotonic() - self.told > TELL_SECONDS:
+            self.told = time.monotonic()
+            _tell({"event": "step", "share": step.done / max(step.total, 1)})
+
+    def ask_to_stop(self, *_: object) -> None:
+        self.stop_asked = True
+
+
+def _tell(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def _die_with_parent(parent: int) -> None:
+    """Ask the kernel (Linux) to end this process when its parent ends; elsewhere the closed pipe does it later."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the kernel was asked
+            sys.exit(1)
+
+
+def main() -> None:
+    folder, parent = sys.argv[1:]
+    _die_with_parent(int(parent))
+    worker = Worker(Store(folder))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, worker.ask_to_stop)
+    try:
+        worker.serve()
+    except (Stopped, BrokenPipeError):
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

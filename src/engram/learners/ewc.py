@@ -1,0 +1,55 @@
+"""Elastic weight consolidation (Kirkpatrick et al. 2017), one penalty for every finished task.
+
+Loss of task k:  L_k + strength/2 · Σ_{t<k} Σ_i F_t,i (θ_i − θ*_t,i)²,  F_t the diagonal Fisher information at θ*_t.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from engram.core import Lesson
+from engram.costs import BACKWARD
+from engram.learners.penalty import PenaltyLearner
+from engram.parts import fisher
+from engram.parts.pull import Pull
+from engram.randomness import generator
+from engram.settings import setting
+
+
+class EWC(PenaltyLearner):
+    """Keeps (F_t, θ*_t) of every task."""
+
+    name = "ewc"
+
+    strength = setting(100.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
+    fisher = setting("empirical", "estimator: " + ", ".join(fisher.ESTIMATORS), choices=tuple(fisher.ESTIMATORS))
+    fisher_samples = setting(2000, "training samples it is estimated on; 0 is all of them", at_least=0)
+    fisher_batch = setting(256, "samples at a time; matters only to the estimator batch", at_least=1)
+
+    def pull(self) -> Pull | None:
+        pairs = [
+            (self.strength * self.vectors[f"importance.{t}"], self.vectors[f"anchor.{t}"])
+            for t in range(self.finished_tasks())
+        ]
+        return Pull.merge(pairs, len(self.network.theta)) if pairs else None
+
+    def end(self, lesson: Lesson) -> None:
+        t = self.finished_tasks()
+        self.vectors[f"importance.{t}"] = self.fisher_information(lesson)
+        self.vectors[f"anchor.{t}"] = self.network.theta[self.held].clone()
+
+    def finished_tasks(self) -> int:
+        return sum(name.startswith("anchor") for name in self.vectors)
+
+    def fisher_information(self, lesson: Lesson) -> Tensor:
+        """The Fisher information of the lesson at the present parameters."""
+        data = lesson.train
+        draw = generator(self.seed, "fisher", lesson.index)
+        if 0 < self.fisher_samples < len(data):
+            data = data.take(torch.randperm(len(data), generator=draw)[: self.fisher_samples])
+        self.operations += len(data) * self.sample_flops * (2 + BACKWARD) // (1 + BACKWARD)
+        values = fisher.diagonal(
+            self.network, data, lambda y: self.places[y], self.active, self.fisher, draw, self.fisher_batch
+        )
+        return values[self.held].clone()

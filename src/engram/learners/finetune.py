@@ -1,0 +1,11 @@
+"""Plain training on one task after another: what every method is measured against."""
+
+from __future__ import annotations
+
+from engram.learners.gradient import GradientLearner
+
+
+class Finetune(GradientLearner):
+    """Keep training the same network (Vanilla in Chaudhry et al., MLP in Kemker et al., fc in Pfülb et al.)."""
+
+    name = "finetune"

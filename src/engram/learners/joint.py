@@ -1,0 +1,69 @@
+"""Joint training: keep all data, and after every task train a fresh network on everything seen. The upper bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+from engram.core import Lesson, Split, State, Step
+from engram.learners.gradient import GradientLearner
+from engram.learners.outputs import OutputLayer
+from engram.settings import setting
+
+
+class Joint(GradientLearner):
+    """Its accuracy on the newest task is the reference a*_k of intransigence (Chaudhry et al. 2018, equation 4)."""
+
+    name = "joint"
+
+    heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"))
+    loss_over = "seen"
+    optimizer_reset = "full"
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        self.lessons: list[tuple[int, tuple[int, ...]]] = []  # task and classes of every kept lesson
+        self.scale = 1.0
+
+    def learn(self, lesson: Lesson) -> Iterator[Step]:
+        if self.step is None:
+            self.keep(lesson)
+        yield from super().learn(self.everything(lesson))
+
+    def keep(self, lesson: Lesson) -> None:
+        """Append the lesson's samples as they are stored, or scaled where earlier ones had another format."""
+        new = lesson.train
+        if self.lessons:
+            kept = Split.join([self.kept(), new])
+        else:
+            kept = Split(new.raw(slice(None)), new.y, scale=new.scale)
+        self.vectors["samples.x"], self.vectors["samples.y"], self.scale = kept.x, kept.y, kept.scale
+        self.lessons.append((lesson.index, lesson.classes))
+
+    def kept(self) -> Split:
+        return Split(self.vectors["samples.x"], self.vectors["samples.y"], scale=self.scale)
+
+    def everything(self, lesson: Lesson) -> Lesson:
+        """All kept lessons as one."""
+        classes = tuple(dict.fromkeys(label for _, classes in self.lessons for label in classes))
+        return Lesson(lesson.name, lesson.index, classes, self.kept(), lesson.validation)
+
+    def begin(self, lesson: Lesson) -> None:
+        self.network = self.fresh_network()
+        self.outputs = OutputLayer(self.heads, self.outline.classes)
+        for task, classes in self.lessons:
+            for row in self.outputs.add(task, classes):
+                self.network.append(self._initial_row(*row))
+        self.optimiser.vectors = {}
+        self.optimiser.fit(len(self.network.theta))
+        self.optimiser.reset("full")
+
+    def state(self) -> State:
+        state = super().state()
+        return State(state.tensors, {**state.plain, "lessons": self.lessons, "scale": self.scale})
+
+    def load(self, state: State) -> None:
+        super().load(state)
+        self.lessons = [(index, tuple(classes)) for index, classes in state.plain["lessons"]]
+        self.scale = state.plain["scale"]

@@ -1,0 +1,32 @@
+"""Online EWC (Schwarz et al. 2018): one running penalty, anchored at the latest parameters.
+
+After a task  F ← decay·F + F_t,  θ* ← θ_t;  loss  L + strength/2 · Σ F (θ − θ*)².
+"""
+
+from __future__ import annotations
+
+from engram.core import Lesson
+from engram.learners.ewc import EWC
+from engram.parts.pull import Pull, pad
+from engram.settings import setting
+
+
+class OnlineEWC(EWC):
+    """Keeps one pair (F, θ*), however many tasks there are."""
+
+    name = "online-ewc"
+
+    decay = setting(1.0, "γ, how much of the old importance stays when a task is added", at_least=0, at_most=1)
+
+    def pull(self) -> Pull | None:
+        if "anchor" not in self.vectors:
+            return None
+        importance, anchor = self.vectors["importance"], self.vectors["anchor"]
+        return Pull.merge([(self.strength * importance, anchor)], len(self.network.theta))
+
+    def end(self, lesson: Lesson) -> None:
+        importance = self.fisher_information(lesson)
+        if "importance" in self.vectors:
+            importance += self.decay * pad(self.vectors["importance"], len(importance))
+        self.vectors["importance"] = importance
+        self.vectors["anchor"] = self.network.theta[self.held].clone()

@@ -1,0 +1,68 @@
+"""Which row of the output layer stands for which class: one growing or masked head, or a head for every task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engram.errors import NeedsTask
+from engram.networks import Outputs
+
+
+class OutputLayer:
+    """Book-keeping of rows. A row is named by (task, class); with one shared head the task is None."""
+
+    def __init__(self, kind: str, all_classes: Sequence[int]):
+        self.kind, self.all_classes = kind, tuple(all_classes)
+        self.names: list[tuple[int | None, int]] = []
+        self.tasks: dict[int, tuple[int, ...]] = {}
+
+    def add(self, task: int, classes: Sequence[int]) -> list[tuple[int | None, int]]:
+        """Register a task; the names of the rows that it makes necessary, in order."""
+        wanted = self.all_classes if self.kind == "masked" else classes
+        names = [self._name(task, label) for label in wanted]
+        new = [name for name in names if name not in self.names]
+        self.names += new
+        self.tasks[task] = tuple(classes)
+        return new
+
+    def active(self, task: int, loss_over: str) -> tuple[Outputs, Tensor]:
+        """The outputs in the training softmax, and for every class its place among them."""
+        if self.kind == "per-task" or loss_over == "task":
+            rows = self.rows(task)
+        elif loss_over == "seen":
+            rows = self.rows(None)
+        else:
+            rows = list(range(len(self.names)))
+        outputs = Outputs.of(rows)
+        places = torch.full((max(self.all_classes) + 1,), -1)
+        for row in rows:
+            places[self.names[row][1]] = row - outputs.start
+        return outputs, places
+
+    def rows(self, task: int | None) -> list[int]:
+        """The rows of a task's classes, or of all classes seen."""
+        return [self.names.index(self._name(task, label)) for label in self.classes(task)]
+
+    def classes(self, task: int | None) -> list[int]:
+        if task is None:
+            if self.kind == "per-task":
+                raise NeedsTask("every task has outputs of its own here: say which task, or evaluate with --head multi")
+            return list(dict.fromkeys(label for classes in self.tasks.values() for label in classes))
+        if task not in self.tasks:
+            learned = ", ".join(str(t + 1) for t in self.tasks) or "none yet"
+            raise NeedsTask(f"task {task + 1} has not been learned (learned: {learned})")
+        return list(self.tasks[task])
+
+    def _name(self, task: int | None, label: int) -> tuple[int | None, int]:
+        return (task if self.kind == "per-task" else None, label)
+
+    def state(self) -> dict[str, Any]:
+        return {"names": [list(name) for name in self.names], "tasks": [[t, list(c)] for t, c in self.tasks.items()]}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.names = [(task, label) for task, label in state["names"]]
+        self.tasks = {task: tuple(classes) for task, classes in state["tasks"]}

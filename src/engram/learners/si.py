@@ -1,0 +1,66 @@
+"""Synaptic intelligence (Zenke, Poole, Ganguli 2017): importance is what a parameter did for the loss on its way.
+
+Each step  ω ← ω − g·Δθ  with g the plain gradient before the step and Δθ the step that was really made.
+After a task  Ω ← Ω + max(0, ω / (D² + ξ)), D the parameter's whole way in this task;  loss  L + strength · Σ Ω (θ − θ*)².
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from engram.core import Lesson
+from engram.learners.penalty import PenaltyLearner
+from engram.parts.pull import Pull, pad
+from engram.settings import setting
+
+
+class SI(PenaltyLearner):
+    """Keeps the path integral ω, the importance Ω and the anchor θ*, which is also where the task began."""
+
+    name = "si"
+
+    strength = setting(1.0, "c, the weight of the penalty (c · Ω · d²)", at_least=0, late=True)
+    damping = setting(1e-3, "ξ, keeps the division finite where a parameter hardly moved", above=0)
+
+    def begin(self, lesson: Lesson) -> None:
+        super().begin(lesson)
+        theta = self.network.theta[self.held]
+        size = len(theta)
+        for name in ("path", "importance"):
+            self.vectors[name] = pad(self.vectors.get(name, torch.empty(0)), size)
+        self.vectors["anchor"] = theta.clone()  # new outputs begin where they were initialised
+
+    def pull(self) -> Pull | None:
+        importance, anchor = self.vectors["importance"], self.vectors["anchor"]
+        if not importance.any():
+            return None
+        return Pull.merge([(2 * self.strength * importance, anchor)], len(self.network.theta))
+
+    def prepare(self, lesson: Lesson) -> None:
+        super().prepare(lesson)
+        self._before = torch.empty_like(self.vectors["path"])
+        self._plain = torch.empty_like(self.vectors["path"])
+
+    def edit(self) -> None:
+        self._before.copy_(self.network.theta[self.held])
+        self._plain.copy_(self.network.grad[self.held])
+
+    def after_step(self) -> None:
+        moved_back = self._before.sub_(self.network.theta[self.held])
+        self.vectors["path"].addcmul_(self._plain, moved_back)
+
+    def end(self, lesson: Lesson) -> None:
+        way = self.network.theta[self.held] - self.vectors["anchor"]
+        self.vectors["importance"] += path_importance(self.vectors["path"], way, self.damping)
+        self.vectors["path"].zero_()
+        self.vectors["anchor"] = self.network.theta[self.held].clone()
+
+
+def path_importance(path: Tensor, way: Tensor, damping: float) -> Tensor:
+    """max(0, ω / (D² + ξ)).
+
+    >>> path_importance(torch.tensor([1.0, -1.0]), torch.tensor([-0.5, 0.5]), 0.75)
+    tensor([1., 0.])
+    """
+    return (path / (way.square() + damping)).clamp_(min=0)

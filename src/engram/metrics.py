@@ -1,0 +1,288 @@
+"""What a record says: pure functions of accuracies, as nested lists or arrays.
+
+`a` is the accuracy matrix: row k holds the accuracy on tasks 1 … k after task k was learned. A square matrix will do;
+what lies above its diagonal is read by `forward_transfer` only. Accuracies are fractions from 0 to 1.
+
+What is undefined is `nan`, never 0: the forgetting of a single task, a share of an ideal of 0, or anything that
+depends on an accuracy that is `nan`. Names that mean different things in different papers carry the paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engram.errors import BadRecord
+
+Line = Iterable[float]
+Matrix = Iterable[Iterable[float]]
+
+METRICS: dict[str, str] = {
+    "average_accuracy": "mean accuracy over all tasks at the end; high is good",
+    "forgetting_rwalk": "best accuracy of the past minus accuracy now; positive is bad",
+    "forgetting_ctrl": "accuracy now minus accuracy when just learned; negative is bad",
+    "backward_transfer": "as forgetting_ctrl, averaged over all tasks including the last; negative is bad",
+    "forward_transfer": "accuracy before a task is learned minus that of an untrained network; positive is good",
+    "intransigence": "accuracy of joint training minus accuracy when just learned, last task; positive is bad",
+    "transfer": "accuracy on the last task minus that of a learner of this task alone; positive is good",
+    "lca": "area under the learning curve over the first mini-batches of every task; high is good",
+    "omega_base": "accuracy on the first session as a share of offline training; 1 is as good as offline",
+    "omega_new": "accuracy on the session just learned; high is good",
+    "omega_all": "accuracy on everything seen as a share of offline training; 1 is as good as offline",
+}
+
+
+def average_accuracy(a: Matrix) -> float:
+    """A_T, the mean accuracy over all tasks after the last one (Chaudhry et al. 2018; Veniat et al. 2021, eq. 1).
+
+    >>> round(average_accuracy([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
+    0.75
+    """
+    rows = _triangle(a)
+    return _mean(rows[-1]) if rows else math.nan
+
+
+def forgetting_rwalk(a: Matrix) -> float:
+    """F_T of RWalk (Chaudhry et al. 2018, eq. 3): best accuracy since the task was learned and before the last task,
+    minus accuracy now; mean over all tasks but the last. Positive is bad.
+
+    >>> round(forgetting_rwalk([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
+    0.175
+    """
+    rows = _triangle(a)
+    last = len(rows) - 1
+    return _mean([_max([rows[k][j] for k in range(j, last)]) - rows[last][j] for j in range(last)])
+
+
+def forgetting_ctrl(a: Matrix) -> float:
+    """F(S) of CTrL (Veniat et al. 2021, eq. 2): accuracy now minus accuracy when just learned; mean over all tasks
+    but the last. Negative is bad. It is also the backward transfer that the GEM paper defines.
+
+    >>> round(forgetting_ctrl([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
+    -0.125
+    """
+    return _mean(_changes(_triangle(a))[:-1])
+
+
+def backward_transfer(a: Matrix) -> float:
+    """BWT as the code of GEM computes it (Lopez-Paz & Ranzato 2017, eq. 3, whose mean leaves the last task out):
+    accuracy now minus accuracy when just learned; mean over all tasks, the last adding 0. Negative is bad.
+
+    >>> round(backward_transfer([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
+    -0.083333
+    """
+    changes = _changes(_triangle(a))
+    return _mean(changes) if len(changes) > 1 else math.nan
+
+
+def forward_transfer(a: Matrix, baseline: float | Line) -> float:
+    """FWT (Lopez-Paz & Ranzato 2017, eq. 4): accuracy on a task just before it is learned minus that of an untrained
+    network; mean over tasks 2 … T. Positive is good. A triangular `a` does not hold these values: `nan`.
+
+    >>> round(forward_transfer([[0.7, 0.3], [0.8, 0.85]], [0.1, 0.1]), 6)
+    0.2
+    """
+    rows = _rows(a)
+    _triangle(rows)
+    untrained = _each(baseline, len(rows), "the baseline")
+    early = [_ahead(rows, k) for k in range(1, len(rows))]
+    return _mean([before - chance for before, chance in zip(early, untrained[1:], strict=True)])
+
+
+def intransigence(a: Matrix, reference: float | Line) -> float:
+    """I_k of RWalk (Chaudhry et al. 2018, eq. 4) for the last task k: accuracy of a learner trained on tasks 1 … k at
+    once, minus accuracy when just learned. Positive is bad. `reference` is that accuracy, or a list of all T of them.
+
+    >>> round(intransigence([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]], 0.97), 6)
+    0.02
+    """
+    rows = _triangle(a)
+    joint = _each(reference, len(rows), "the reference of intransigence")
+    return joint[-1] - rows[-1][len(rows) - 1] if rows else math.nan
+
+
+def transfer(a: Matrix, isolated: float | Line) -> float:
+    """T(S) of CTrL (Veniat et al. 2021, eq. 3): accuracy on the last task minus that of a learner that saw only this
+    task. Positive is good. Of a list of isolated accuracies the last one counts.
+
+    >>> round(transfer([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]], 0.9), 6)
+    0.05
+    """
+    rows = _triangle(a)
+    alone = _each(isolated, None, "the isolated accuracies")
+    return rows[-1][len(rows) - 1] - alone[-1] if rows and alone else math.nan
+
+
+def lca(curves: Matrix, beta: int) -> float:
+    """LCA@beta (Veniat et al. 2021, appendix E.1): mean accuracy over 0 … beta mini-batches of a task, mean over tasks.
+
+    Each curve holds the accuracy on its task after 0, 1, 2 … mini-batches; one that stops early keeps its last value.
+
+    >>> round(lca([[0.1, 0.3, 0.5]], beta=2), 6)
+    0.3
+    """
+    if isinstance(beta, bool) or not isinstance(beta, int) or beta < 0:
+        raise BadRecord(f"beta={beta!r} is not a number of mini-batches; give a whole number of at least 0")
+    lines = [_line(curve, f"curve {t}") for t, curve in enumerate(_items(curves, "the curves"), 1)]
+    return _mean(
+        [_mean([line[min(b, len(line) - 1)] for b in range(beta + 1)]) if line else math.nan for line in lines]
+    )
+
+
+def omega_base(base: Line, ideal: float | Line) -> float:
+    """Omega_base (Kemker et al. 2018, eq. 2): accuracy on the first session after sessions 2 … T, as a share of the
+    offline learner's; 1 is as good as offline, and more is possible.
+
+    >>> round(omega_base([0.8, 0.6, 0.4], 0.9), 6)
+    0.666667
+    """
+    return _share(base, ideal, "the base accuracies")
+
+
+def omega_new(new: Line, ideal: float | Line | None = None) -> float:
+    """Omega_new (Kemker et al. 2018, eq. 3): accuracy on session i right after learning it, i = 2 … T. As written it is
+    not normalised; with `ideal` it is, as in the paper's data permutation results.
+
+    >>> round(omega_new([0.9, 0.85, 0.8]), 6)
+    0.85
+    """
+    return _share(new, 1.0 if ideal is None else ideal, "the new accuracies")
+
+
+def omega_all(all: Line, ideal: float | Line) -> float:
+    """Omega_all (Kemker et al. 2018, eq. 4): accuracy on everything seen after sessions 2 … T, as a share of the
+    offline learner's. For two modalities, take the mean of each one's `omega_base` with its own ideal.
+
+    >>> round(omega_all([0.85, 0.7, 0.6], 0.9), 6)
+    0.796296
+    """
+    return _share(all, ideal, "the accuracies on everything")
+
+
+def summary(
+    rows: Matrix,
+    *,
+    intransigence_reference: float | Line | None = None,
+    isolated: float | Line | None = None,
+    curves: Matrix | None = None,
+    beta: int = 5,
+) -> dict[str, float]:
+    """Every metric that a record allows, by name. `beta` is that of `lca`; 5 is what the CTrL paper reports.
+
+    >>> list(summary([[0.7], [0.6, 0.9]], isolated=0.8))
+    ['average_accuracy', 'forgetting_rwalk', 'forgetting_ctrl', 'backward_transfer', 'transfer']
+    """
+    a = _rows(rows)
+    found = {f.__name__: f(a) for f in (average_accuracy, forgetting_rwalk, forgetting_ctrl, backward_transfer)}
+    if intransigence_reference is not None:
+        found["intransigence"] = intransigence(a, intransigence_reference)
+    if isolated is not None:
+        found["transfer"] = transfer(a, isolated)
+    if curves is not None:
+        found["lca"] = lca(curves, beta)
+    return found
+
+
+def spread(values: Line) -> dict[str, float]:
+    """Mean, sample standard deviation (ddof 1) and number of values, such as one metric over several seeds. One `nan`
+    makes both `nan`: a run without a result is not left out in silence.
+
+    >>> spread([0.5, 1.0])
+    {'mean': 0.75, 'std': 0.3535533905932738, 'n': 2}
+    """
+    numbers = [_finite(value) for value in _items(values, "the values")]
+    mean = _mean(numbers)
+    squares = math.fsum((value - mean) * (value - mean) for value in numbers)
+    std = math.sqrt(squares / (len(numbers) - 1)) if len(numbers) > 1 else math.nan
+    return {"mean": mean, "std": std, "n": len(numbers)}
+
+
+def _changes(rows: list[list[float]]) -> list[float]:
+    """Accuracy at the end minus accuracy when just learned, for every task."""
+    return [rows[-1][t] - rows[t][t] for t in range(len(rows))]
+
+
+def _ahead(rows: list[list[Any]], k: int) -> float:
+    """The accuracy on task k + 1 after task k, if the matrix holds it."""
+    row = rows[k - 1]
+    return _accuracy(row[k], f"row {k}") if len(row) > k else math.nan
+
+
+def _share(values: Line, ideal: float | Line, what: str) -> float:
+    """The mean of values / ideal."""
+    line = _line(values, what)
+    ideals = _each(ideal, len(line), "the ideal accuracies")
+    return _mean([value / best if best else math.nan for value, best in zip(line, ideals, strict=True)])
+
+
+def _mean(values: list[float]) -> float:
+    """Offsets from the first value are averaged, so that equal values have exactly this mean."""
+    if not values:
+        return math.nan
+    return values[0] + math.fsum(value - values[0] for value in values) / len(values)
+
+
+def _max(values: list[float]) -> float:
+    """The largest; `max` would skip over a `nan` or keep it depending on the order."""
+    return math.nan if any(map(math.isnan, values)) else max(values)
+
+
+def _triangle(a: Matrix) -> list[list[float]]:
+    """The checked lower triangle: row k has k accuracies."""
+    rows = _rows(a)
+    for k, row in enumerate(rows, 1):
+        if len(row) < k:
+            raise BadRecord(
+                f"row {k} of the accuracy matrix has length {len(row)}; give it one accuracy a task, {k} in all"
+            )
+    return [_line(row[:k], f"row {k}") for k, row in enumerate(rows, 1)]
+
+
+def _rows(a: Any) -> list[list[Any]]:
+    return [_items(row, f"row {k}") for k, row in enumerate(_items(a, "the accuracy matrix"), 1)]
+
+
+def _each(values: Any, count: int | None, what: str) -> list[float]:
+    """One accuracy for each of `count` tasks or sessions (or any number): a list of them, or one for all."""
+    if isinstance(_plain(values), (int, float)):
+        return [_accuracy(values, what)] * (1 if count is None else count)
+    line = _line(values, what)
+    if count is not None and len(line) != count:
+        raise BadRecord(f"{what} has length {len(line)}; give one accuracy, or {count}")
+    return line
+
+
+def _line(values: Any, what: str) -> list[float]:
+    return [_accuracy(value, what) for value in _items(values, what)]
+
+
+def _items(values: Any, what: str) -> list[Any]:
+    """The items of a list or array. Text and mappings can be iterated too, but hold no accuracies in order."""
+    try:
+        if isinstance(values, (str, bytes, Mapping)):
+            raise TypeError
+        return list(values)
+    except TypeError:
+        raise BadRecord(f"{what} is {values!r}; give a list of accuracies") from None
+
+
+def _accuracy(value: Any, where: str) -> float:
+    number = _plain(value)
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise BadRecord(f"{where} holds {value!r}, which is not a number; give accuracies from 0 to 1")
+    if number < 0 or number > 1:
+        raise BadRecord(f"{where} holds {number}, which is no accuracy; give fractions from 0 to 1, not percentages")
+    return float(number)
+
+
+def _finite(value: Any) -> float:
+    number = _plain(value)
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or math.isinf(number):
+        raise BadRecord(f"{value!r} is among the values, which is not a finite number; give numbers or nan")
+    return float(number)
+
+
+def _plain(value: Any) -> Any:
+    """The Python number inside an array without dimensions."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value

@@ -1,0 +1,44 @@
+"""Networks: a trunk that turns samples into features, and the flat vector that holds all its parameters.
+
+Adding a network is one file with a class that declares its settings and is listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engram.errors import UnknownName
+from engram.networks.cnn import PfuelbConv, RWalkCNN
+from engram.networks.flat import FlatNetwork, Outputs
+from engram.networks.mlp import MLP
+from engram.networks.trunk import Trunk
+from engram.settings import declared, resolve
+
+NETWORKS: dict[str, type[Trunk]] = {cls.name: cls for cls in (MLP, RWalkCNN, PfuelbConv)}
+
+__all__ = ["NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]
+
+
+def network_class(name: str) -> type[Trunk]:
+    if name not in NETWORKS:
+        raise UnknownName("network", name, NETWORKS)
+    return NETWORKS[name]
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A network by name and settings: what a learner builds its trunks from."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+    @staticmethod
+    def of(name: str = "mlp", **given: Any) -> Blueprint:
+        """Defaults filled in and checked."""
+        return Blueprint(name, resolve(f"network '{name}'", declared(network_class(name)), given))
+
+    def build(self, shape: tuple[int, ...], seed: int) -> FlatNetwork:
+        """A freshly initialised network without outputs. The same seed gives the same weights."""
+        return FlatNetwork(network_class(self.name)(shape, seed, self.settings))

@@ -1,0 +1,63 @@
+"""The convolutional networks of two of the papers."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from engram.errors import BadData
+from engram.networks.trunk import Dropout, Trunk
+from engram.settings import setting
+
+
+def image_shape(name: str, shape: tuple[int, ...], smallest: int) -> tuple[int, int, int]:
+    """(channels, height, width), or a clear refusal."""
+    if len(shape) != 3 or min(shape[1:]) < smallest:
+        raise BadData(
+            f"network '{name}' needs images of at least {smallest}×{smallest} pixels, the samples are {shape}; "
+            "use --network mlp"
+        )
+    return shape[0], shape[1], shape[2]
+
+
+class RWalkCNN(Trunk):
+    """Chaudhry et al. 2018, Table 4: twice (two 3×3 convolutions, max-pooling, dropout), 'same' padding."""
+
+    name = "rwalk-cnn"
+
+    dropout = setting(0.5, "share of units dropped after each pooling", at_least=0, below=1)
+
+    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+        channels, height, width = image_shape(self.name, shape, 4)
+        layers: list[nn.Module] = []
+        for filters in (32, 64):
+            layers += [nn.Conv2d(channels, filters, 3, padding=1), nn.ReLU()]
+            layers += [nn.Conv2d(filters, filters, 3, padding=1), nn.ReLU()]
+            layers += [nn.MaxPool2d(2), Dropout(self.dropout)]
+            channels = filters
+        self.features = 64 * (height // 4) * (width // 4)
+        return nn.Sequential(*layers, nn.Flatten())
+
+
+class PfuelbConv(Trunk):
+    """Pfülb et al. 2018: two 5×5 convolutions (32, 64) with max-pooling, one full layer of 1024, dropout."""
+
+    name = "pfuelb-conv"
+
+    dropout = setting(0.0, "share of units dropped after the full layer (the paper's D-conv: 0.5)", at_least=0, below=1)
+    full_width = setting(1024, "units of the full layer", at_least=1)
+
+    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+        channels, height, width = image_shape(self.name, shape, 4)
+        self.features = self.full_width
+        return nn.Sequential(
+            nn.Conv2d(channels, 32, 5, padding=2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 5, padding=2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(64 * (height // 4) * (width // 4), self.full_width),
+            nn.ReLU(),
+            Dropout(self.dropout),
+        )

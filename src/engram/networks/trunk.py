@@ -1,0 +1,95 @@
+"""What every network's trunk has in common: settings, initialisation from the seed, dropout from a named generator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from engram.randomness import generator
+from engram.settings import apply, setting
+
+
+class Dropout(nn.Module):
+    """Dropout whose mask comes from a generator that the learner sets before each training step."""
+
+    def __init__(self, rate: float):
+        super().__init__()
+        self.rate = rate
+        self.generator: torch.Generator | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.rate == 0:
+            return x
+        if self.generator is None:
+            raise RuntimeError("a network with dropout is trained without a generator; call Trunk.reseed first")
+        keep = torch.empty_like(x).bernoulli_(1 - self.rate, generator=self.generator)
+        return x * keep.div_(1 - self.rate)
+
+
+class Trunk(nn.Module):
+    """Turns a batch of samples into features. Subclasses declare settings and build `self.layers` in `assemble`."""
+
+    name: ClassVar[str] = ""
+    features: int
+    first: int = 1  # how many of `layers` make up the first module, the part that `new-leg` renews
+
+    init = setting(
+        "uniform",
+        "initial weights: uniform (±1/√inputs) or truncated (normal of deviation 0.1, biases 0.1)",
+        choices=("uniform", "truncated"),
+    )
+
+    def __init__(self, shape: tuple[int, ...], seed: int, settings: Mapping[str, Any]):
+        super().__init__()
+        apply(self, settings)
+        with torch.random.fork_rng(devices=[]):  # modules initialise themselves from the global generator: undo that
+            self.layers = self.assemble(shape)
+        self.dropouts = [m for m in self.modules() if isinstance(m, Dropout) and m.rate > 0]
+        self._initialise(generator(seed, "initialisation", "trunk"))
+
+    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)
+
+    def reseed(self, generator: torch.Generator) -> None:
+        """The generator of the next step's dropout masks."""
+        for dropout in self.dropouts:
+            dropout.generator = generator
+
+    def first_module(self) -> nn.Sequential:
+        """The layers that `new-leg` renews."""
+        return nn.Sequential(*list(self.layers)[: self.first])
+
+    def first_size(self) -> int:
+        """How many parameters the first module has."""
+        return sum(p.numel() for p in self.first_module().parameters())
+
+    def head_rows(self, rows: int, generator: torch.Generator) -> Tensor:
+        """Initial rows of an output layer on these features: weights, then bias."""
+        drawn = self._draw(torch.empty(rows, self.features + 1), self.features, generator)
+        if self.init == "truncated":
+            drawn[:, -1] = 0.1
+        return drawn
+
+    def _initialise(self, generator: torch.Generator) -> None:
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Conv2d)):
+                inputs = module.weight[0].numel()
+                self._draw(module.weight.data, inputs, generator)
+                if module.bias is not None:
+                    self._draw(module.bias.data, inputs, generator)
+
+    def _draw(self, values: Tensor, inputs: int, generator: torch.Generator) -> Tensor:
+        if self.init == "uniform":
+            bound = 1 / math.sqrt(inputs)
+            return values.uniform_(-bound, bound, generator=generator)
+        nn.init.trunc_normal_(values, std=0.1, a=-0.2, b=0.2, generator=generator)
+        if values.dim() == 1:
+            return values.fill_(0.1)
+        return values

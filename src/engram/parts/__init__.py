@@ -1,0 +1,1 @@
+"""What methods share: optimisers, the quadratic pull, the Fisher information."""

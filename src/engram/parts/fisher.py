@@ -1,0 +1,171 @@
+"""The diagonal of the Fisher information, exact, in one pass over the data.
+
+For a linear layer with inputs a and output gradients δ, the squared gradient of one sample is δ²aᵀ², so its sum over a
+batch is the single matrix product (δ²)ᵀ(a²). A convolution is a linear layer on unfolded patches, but its gradient
+is summed over positions before it is squared. Only δ is asked of autograd: no weight gradient is ever formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engram.core import Split
+from engram.errors import BadSetting
+from engram.networks import FlatNetwork, Outputs
+
+ESTIMATORS = {
+    "empirical": "per-sample gradients of the true label's log-probability",
+    "predicted": "per-sample gradients of the most probable label's log-probability",
+    "sampled": "per-sample gradients of a label drawn from the model",
+    "batch": "squared mean gradient of mini-batches (depends on their size)",
+}
+
+
+class Heard(NamedTuple):
+    """One layer's call: the layer, what went in, what came out."""
+
+    layer: nn.Module
+    inputs: Tensor
+    outputs: Tensor
+
+
+def diagonal(
+    network: FlatNetwork,
+    data: Split,
+    targets: Callable[[Tensor], Tensor],
+    outputs: Outputs,
+    estimator: str,
+    generator: torch.Generator,
+    batch: int = 256,
+) -> Tensor:
+    """Mean over the data of the squared gradient of log p(label | sample), for every entry of theta.
+
+    `targets` maps labels to positions among the head's `outputs`, over which the softmax runs.
+    """
+    total = torch.zeros_like(network.theta)
+    add = _add_batch if estimator == "batch" else _add_samples
+    parts = 0
+    for x, y in data.batches(batch):
+        parts += add(network, x, targets(y), outputs, estimator, generator, total)
+    network.grad.zero_()
+    return total.div_(max(parts, 1))
+
+
+def _add_batch(
+    network: FlatNetwork, x: Tensor, y: Tensor, outputs: Outputs, _: str, __: torch.Generator, total: Tensor
+) -> int:
+    """Square the mean gradient; one part."""
+    network.grad.zero_()
+    F.cross_entropy(network.scores(network.features(x), outputs), y).backward()
+    total.addcmul_(network.grad, network.grad)
+    return 1
+
+
+def _add_samples(
+    network: FlatNetwork,
+    x: Tensor,
+    y: Tensor,
+    outputs: Outputs,
+    estimator: str,
+    generator: torch.Generator,
+    total: Tensor,
+) -> int:
+    """Add every sample's squared gradient; as many parts as samples."""
+    with _listening(network.trunk) as heard:
+        features = network.features(x)
+    scores = network.scores(features, outputs)
+    log_p = F.log_softmax(scores, dim=1)
+    labels = _labels(estimator, log_p.detach(), y, generator)
+    loss = F.nll_loss(log_p, labels, reduction="sum")
+    deltas = torch.autograd.grad(loss, [scores, *(h.outputs for h in heard)])
+    with torch.no_grad():
+        head = total[network.trunk_size :].view(-1, network.row_size)[outputs.start : outputs.stop]
+        _add_linear(head[:, :-1], deltas[0], features)
+        head[:, -1] += deltas[0].square().sum(0)
+        for call, delta in zip(heard, deltas[1:], strict=True):
+            _SQUARES[type(call.layer)](network, call, delta, total)
+    return len(x)
+
+
+def _labels(estimator: str, log_p: Tensor, y: Tensor, generator: torch.Generator) -> Tensor:
+    if estimator == "predicted":
+        return log_p.argmax(1)
+    if estimator == "sampled":
+        return torch.multinomial(log_p.exp(), 1, generator=generator).squeeze(1)
+    return y
+
+
+class _listening:
+    """Record every call of a layer that has parameters."""
+
+    def __init__(self, trunk: nn.Module):
+        self.layers = [m for m in trunk.modules() if next(m.parameters(recurse=False), None) is not None]
+        unknown = next((type(m).__name__ for m in self.layers if type(m) not in _SQUARES), None)
+        if unknown:
+            raise BadSetting(f"there is no exact Fisher information for a {unknown} layer; use fisher=batch")
+
+    def __enter__(self) -> list[Heard]:
+        self.heard: list[Heard] = []
+        self.hooks = [layer.register_forward_hook(self._hear) for layer in self.layers]
+        return self.heard
+
+    def __exit__(self, *_: object) -> None:
+        for hook in self.hooks:
+            hook.remove()
+
+    def _hear(self, layer: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
+        self.heard.append(Heard(layer, inputs[0].detach(), outputs))
+
+
+def _slot(network: FlatNetwork, parameter: Tensor, total: Tensor) -> Tensor:
+    """The part of `total` that belongs to a trunk parameter, as a matrix of outputs × inputs (or a vector)."""
+    view = total[network.span(parameter)].view(parameter.shape)
+    return view.flatten(1) if view.dim() > 1 else view
+
+
+def _add_linear(slot: Tensor, delta: Tensor, inputs: Tensor) -> None:
+    slot.addmm_(delta.square().t(), inputs.square())
+
+
+def _linear(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor) -> None:
+    _add_linear(_slot(network, call.layer.weight, total), delta, call.inputs)
+    if call.layer.bias is not None:
+        _slot(network, call.layer.bias, total).add_(delta.square().sum(0))
+
+
+def _convolution(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor) -> None:
+    layer = call.layer
+    if layer.groups != 1:
+        raise BadSetting("there is no exact Fisher information for a grouped convolution; use fisher=batch")
+    weight = _slot(network, layer.weight, total)
+    for inputs, part in _chunks(call.inputs, delta.flatten(2)):
+        patches = F.unfold(inputs, layer.kernel_size, layer.dilation, layer.padding, layer.stride)
+        weight.add_(torch.bmm(part, patches.transpose(1, 2)).square_().sum(0))
+    if layer.bias is not None:
+        _slot(network, layer.bias, total).add_(delta.flatten(2).sum(2).square_().sum(0))
+
+
+def _batch_norm(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor) -> None:
+    """In evaluation mode a batch-norm layer is an affine map of each channel."""
+    layer = call.layer
+    mean, variance = layer.running_mean[:, None, None], layer.running_var[:, None, None]
+    normal = (call.inputs - mean) / torch.sqrt(variance + layer.eps)
+    _slot(network, layer.weight, total).add_((delta * normal).sum((2, 3)).square_().sum(0))
+    _slot(network, layer.bias, total).add_(delta.sum((2, 3)).square_().sum(0))
+
+
+def _chunks(inputs: Tensor, delta: Tensor, size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
+    """Unfolded patches are large: a few samples at a time keep them in the cache."""
+    return zip(inputs.split(size), delta.split(size), strict=True)
+
+
+_SQUARES: dict[type, Callable[[FlatNetwork, Heard, Tensor, Tensor], None]] = {
+    nn.Linear: _linear,
+    nn.Conv2d: _convolution,
+    nn.BatchNorm2d: _batch_norm,
+}

@@ -1,0 +1,114 @@
+"""Optimisers on one flat vector: Adam, SGD with momentum, Nadam.
+
+Each holds its slots as vectors that grow with theta, counts its steps, and moves `theta[part]` in place.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+
+class Optimiser:
+    """Slots (vectors as long as theta) and the number of steps taken."""
+
+    slots: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, rate: float, momentum: float = 0.0):
+        self.rate, self.momentum = rate, momentum
+        self.steps = 0
+        self.vectors: dict[str, Tensor] = {}
+
+    def fit(self, size: int) -> None:
+        """Make every slot `size` long; new entries start at zero."""
+        for name in self.slots:
+            old = self.vectors.get(name, torch.empty(0))
+            self.vectors[name] = torch.cat([old, torch.zeros(size - len(old))])
+
+    def reset(self, how: str) -> None:
+        """`full`: as new. `slots`: moments to zero, the step count (Adam's bias correction) runs on. `none`: nothing."""
+        if how != "none":
+            for vector in self.vectors.values():
+                vector.zero_()
+        if how == "full":
+            self.steps = 0
+
+    def step(self, theta: Tensor, grad: Tensor, part: slice) -> None:
+        """Move the chosen part of theta along its gradient."""
+        self.steps += 1
+        self._move(theta[part], grad[part], *(self.vectors[name][part] for name in self.slots))
+
+    def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
+        raise NotImplementedError
+
+
+class SGD(Optimiser):
+    """v ← momentum·v + g; θ ← θ − rate·v."""
+
+    @property
+    def slots(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("velocity",) if self.momentum else ()
+
+    def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
+        if slots:
+            grad = slots[0].mul_(self.momentum).add_(grad)
+        theta.add_(grad, alpha=-self.rate)
+
+
+class Adam(Optimiser):
+    """Kingma and Ba 2015 (0.9, 0.999, 1e-8), one fused pass over the vector."""
+
+    slots = ("mean", "square")
+
+    def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
+        mean, square = slots
+        # the operator behind torch.optim.Adam(fused=True); the class around it costs as much as the arithmetic
+        torch._fused_adam_(
+            [theta],
+            [grad],
+            [mean],
+            [square],
+            [],
+            [torch.tensor(float(self.steps))],
+            lr=self.rate,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
+
+
+class Nadam(Optimiser):
+    """Dozat 2016: Adam with Nesterov momentum, β₁ decayed as μ_t = 0.9 (1 − ½·0.96^(0.004 t))."""
+
+    slots = ("mean", "square")
+
+    def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
+        mean, square = slots
+        mean.lerp_(grad, 0.1)
+        square.mul_(0.999).addcmul_(grad, grad, value=0.001)
+        now, following = _decay(self.steps), _decay(self.steps + 1)
+        so_far = self._decay_product()
+        scale = square.div(1 - 0.999**self.steps).sqrt_().add_(1e-8)
+        theta.addcdiv_(grad, scale, value=-self.rate * (1 - now) / (1 - so_far))
+        theta.addcdiv_(mean, scale, value=-self.rate * following / (1 - so_far * following))
+
+    def _decay_product(self) -> float:
+        """μ₁·…·μ_t, kept for the last t so that a step costs one factor; computed anew after a load."""
+        known = getattr(self, "_product", (0, 1.0))
+        steps, product = known if known[0] <= self.steps else (0, 1.0)
+        for t in range(steps + 1, self.steps + 1):
+            product *= _decay(t)
+        self._product = (self.steps, product)
+        return product
+
+
+def _decay(step: int) -> float:
+    return 0.9 * (1 - 0.5 * 0.96 ** (step * 0.004))
+
+
+OPTIMISERS: dict[str, type[Optimiser]] = {"adam": Adam, "sgd": SGD, "nadam": Nadam}

@@ -1,0 +1,26 @@
+"""Sequential: one child per task, nothing is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.protocols.policy import Grid, Policy, Protocol, best, one_of
+
+if TYPE_CHECKING:
+    from engram.tree import Node
+
+
+class Sequential(Protocol):
+    name = "sequential"
+    help = "one setting, task after task; nothing is selected, so no data is held out"
+    validation = 0.0
+    selects = False
+
+    def policy(self, root: Node, tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        settings, path = one_of(grid, self.name), [root]
+        for task in range(tasks):
+            path.append(path[-1].child([task], settings, curve))
+            outcomes = yield [path[-1]]
+            best(outcomes, [0.0])
+        return tuple(path[1:])

@@ -1,0 +1,30 @@
+"""Stream-level selection (Veniat et al. 2021, †): one setting for the whole stream, chosen at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.protocols.policy import Grid, Outcome, Policy, Protocol, best
+
+if TYPE_CHECKING:
+    from engram.tree import Node
+
+
+class StreamLevel(Protocol):
+    name = "stream-level"
+    help = "the grid of whole paths; keeps the best mean validation accuracy over all tasks at the end of the stream"
+
+    def policy(self, root: Node, tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        paths: list[list[Node]] = [[root] for _ in grid]
+        alive = list(range(len(grid)))
+        latest = [Outcome(()) for _ in grid]
+        for task in range(tasks):
+            for place in alive:
+                paths[place].append(paths[place][-1].child([task], grid[place], curve))
+            outcomes = yield [paths[place][-1] for place in alive]
+            for place, outcome in zip(alive, outcomes, strict=True):
+                latest[place] = outcome
+            alive = [place for place in alive if latest[place].error is None]
+        means = [sum(o.validation) / len(o.validation) if o.validation else 0.0 for o in latest]
+        return tuple(paths[best(latest, means)][1:])

@@ -1,0 +1,25 @@
+"""Task-level selection (Veniat et al. 2021): the whole grid on every task, the best on that task's validation data stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.protocols.policy import Grid, Policy, Protocol, best
+
+if TYPE_CHECKING:
+    from engram.tree import Node
+
+
+class TaskLevel(Protocol):
+    name = "task-level"
+    help = "the grid under the current node for every task; keeps the best validation accuracy on the current task"
+
+    def policy(self, root: Node, tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        path = [root]
+        for task in range(tasks):
+            children = [path[-1].child([task], settings, curve) for settings in grid]
+            outcomes = yield children
+            current = [outcome.validation[-1] if outcome.validation else 0.0 for outcome in outcomes]
+            path.append(children[best(outcomes, current)])
+        return tuple(path[1:])

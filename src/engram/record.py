@@ -1,0 +1,119 @@
+"""The record of a run: what was measured on its path through the tree, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engram import metrics
+from engram.core import Cost, Curve, Row
+
+
+def row_to_json(row: Row) -> dict[str, Any]:
+    return asdict(row)
+
+
+def row_from_json(data: Mapping[str, Any]) -> Row:
+    curve = data["curve"]
+    return Row(
+        single=None if data["single"] is None else tuple(data["single"]),
+        multi=tuple(data["multi"]),
+        per_class=data["per_class"],
+        validation={head: tuple(values) for head, values in data["validation"].items()},
+        curve=None if curve is None else Curve(tuple(curve["steps"]), tuple(curve["accuracy"])),
+        cost=Cost(**data["cost"]),
+        parameters_sha256=data["parameters_sha256"],
+    )
+
+
+@dataclass(frozen=True)
+class Record:
+    """One learner's life on one stream with one seed. A result is never shown without the protocol that chose it."""
+
+    stream: str
+    learner: str
+    network: str
+    settings: Mapping[str, Any]
+    protocol: str
+    head: str
+    seed: int
+    key: str
+    status: str
+    error: str | None
+    rows: tuple[Row, ...]
+    chosen: tuple[Mapping[str, Any], ...]  # the settings that the protocol kept, task by task
+    joint: tuple[float, ...] | None = None  # a*_k, where references were asked for
+    isolated: tuple[float, ...] | None = None
+
+    @property
+    def accuracy(self) -> list[list[float]]:
+        """Row k: test accuracy on tasks 1 … k after task k, read with this record's head."""
+        return [list(self.read(row)) for row in self.rows]
+
+    def read(self, row: Row) -> tuple[float, ...]:
+        return row.multi if self.head == "multi" or row.single is None else row.single
+
+    @property
+    def per_class(self) -> list[Mapping[str, float]]:
+        """After every task: the accuracy on each class seen, by class number, with single-head scores where they exist."""
+        return [row.per_class for row in self.rows]
+
+    @property
+    def curves(self) -> list[Curve | None]:
+        return [row.curve for row in self.rows]
+
+    @property
+    def bytes(self) -> Mapping[str, int]:
+        return self.rows[-1].cost.bytes if self.rows else {"total": 0}
+
+    @property
+    def flops(self) -> int:
+        return self.rows[-1].cost.flops if self.rows else 0
+
+    @property
+    def seconds(self) -> float:
+        return sum(row.cost.seconds for row in self.rows)
+
+    @property
+    def parameters_sha256(self) -> str | None:
+        return self.rows[-1].parameters_sha256 if self.rows else None
+
+    def metrics(self) -> dict[str, float]:
+        """Every metric that this record defines; one that is not defined is nan."""
+        curves = [curve_by_step(row.curve) for row in self.rows if row.curve is not None]
+        return metrics.summary(
+            self.accuracy,
+            intransigence_reference=list(self.joint) if self.joint else None,
+            isolated=list(self.isolated) if self.isolated else None,
+            curves=curves or None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """One run as the command line's --json shows it."""
+        return {
+            "seed": self.seed,
+            "key": self.key,
+            "status": self.status,
+            "error": self.error,
+            "accuracy": self.accuracy,
+            "per_class": self.per_class,
+            "curves": [None if curve is None else asdict(curve) for curve in self.curves],
+            "bytes": dict(self.bytes),
+            "flops": self.flops,
+            "seconds": self.seconds,
+            "parameters_sha256": self.parameters_sha256,
+            "chosen": [dict(settings) for settings in self.chosen],
+            "joint": None if self.joint is None else list(self.joint),
+            "isolated": None if self.isolated is None else list(self.isolated),
+        }
+
+
+def curve_by_step(curve: Curve) -> list[float]:
+    """A curve measured at 0, 1, 2, … as a plain list, up to the first gap: what LCA reads."""
+    values = []
+    for step, value in zip(curve.steps, curve.accuracy, strict=True):
+        if step != len(values):
+            break
+        values.append(value)
+    return values

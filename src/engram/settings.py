@@ -1,0 +1,138 @@
+"""Settings, declared once where they are used: name, default, what is allowed, one line of help.
+
+A class declares them as attributes and reads them as plain values:
+
+    class Learner:
+        rate = setting(1e-3, "size of a step", above=0)
+
+`declared(Learner)` lists them, `resolve` turns what a user wrote into checked values, and the command line, the
+documentation and the keys of the tree all read the same declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engram.errors import BadSetting, UnknownName
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One declared setting. `late` says that it has no effect before the second task, so that nodes of the first
+    task are shared by all its values."""
+
+    default: Any
+    help: str
+    choices: tuple[Any, ...] | None = None
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    late: bool = False
+
+    def parse(self, name: str, value: Any) -> Any:
+        """The checked value of `value`, which may be text from a command line."""
+        value = self._convert(name, value)
+        if self.choices is not None and value not in self.choices:
+            raise BadSetting(f"{name}={value!r} is not possible; choose one of: {', '.join(map(str, self.choices))}")
+        for part in value if isinstance(value, tuple) else (value,):
+            self._check_range(name, part)
+        return value
+
+    def _convert(self, name: str, value: Any) -> Any:
+        try:
+            return _CONVERT[type(self.default)](value)
+        except (ValueError, TypeError, OverflowError):
+            kind = _KINDS[type(self.default)]
+            raise BadSetting(f"{name}={value!r} is not {kind}; for example {name}={_show(self.default)}") from None
+
+    def _check_range(self, name: str, value: Any) -> None:
+        if not isinstance(value, (int, float)):
+            return
+        limits = (
+            (self.at_least, lambda v, b: v >= b, "at least"),
+            (self.above, lambda v, b: v > b, "above"),
+            (self.at_most, lambda v, b: v <= b, "at most"),
+            (self.below, lambda v, b: v < b, "below"),
+        )
+        for bound, holds, words in limits:
+            if bound is not None and not holds(value, bound):
+                raise BadSetting(f"{name}={value} is out of range; it must be {words} {bound:g}")
+
+
+def setting(default: Any, help: str, **limits: Any) -> Any:
+    """Declare a setting in a class body. Typed `Any`, because instances hold the value itself."""
+    return Setting(default, help, **limits)
+
+
+def declared(owner: type) -> dict[str, Setting]:
+    """All settings that a class declares or inherits, base classes first. A later `None` withdraws one."""
+    found: dict[str, Setting] = {}
+    for cls in reversed(owner.__mro__):
+        for name, value in vars(cls).items():
+            if isinstance(value, Setting):
+                found[name] = value
+            elif name in found:
+                del found[name]
+    return found
+
+
+def resolve(kind: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting with its value, defaults filled in. `kind` names the owner in an error ("learner 'ewc'")."""
+    for name in given:
+        if name not in settings:
+            raise UnknownName(f"setting of {kind} called", name, settings)
+    return {name: s.parse(name, given[name]) if name in given else s.default for name, s in settings.items()}
+
+
+def apply(owner: Any, values: Mapping[str, Any]) -> None:
+    """Make resolved settings plain attributes of an instance."""
+    for name, value in values.items():
+        setattr(owner, name, value)
+
+
+def _boolean(value: Any) -> bool:
+    words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in words:
+        raise ValueError(value)
+    return words[str(value).lower()]
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        raise ValueError(value)
+    return int(value)
+
+
+def _real(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or number != number:
+        raise ValueError(value)
+    return number
+
+
+def _wholes(value: Any) -> tuple[int, ...]:
+    """Several whole numbers: 256-256, (256, 256) or a single one."""
+    if isinstance(value, str):
+        return tuple(_whole(part) for part in value.split("-") if part)
+    if isinstance(value, Sequence):
+        return tuple(_whole(part) for part in value)
+    return (_whole(value),)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _show(value: Any) -> str:
+    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+_CONVERT = {bool: _boolean, int: _whole, float: _real, tuple: _wholes, str: _text}
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", tuple: "whole numbers", str: "text"}

@@ -1,0 +1,16 @@
+"""Streams of tasks: seeded, versioned, built when they are asked for.
+
+    >>> from engram.streams import stream
+    >>> [task.name for task in stream("split-digits", tasks=2)]
+    ['digits 0-4', 'digits 5-9']
+    >>> stream("permuted", dataset="digits", tasks=3, seed=7)[2].name
+    'permutation 3'
+
+`from_arrays` makes a stream of your own data, `rebuild` makes one again from its `spec`, `kinds` lists what there is.
+"""
+
+from engram.streams.arrays import from_arrays
+from engram.streams.making import kinds, rebuild, stream
+from engram.streams.plan import Kind
+
+__all__ = ["Kind", "from_arrays", "kinds", "rebuild", "stream"]

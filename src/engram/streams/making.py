@@ -1,0 +1,136 @@
+"""From a name such as `split-digits@1` and a seed to a stream, and from a stream's spec back to the stream."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engram import datasets
+from engram.core import Stream
+from engram.errors import BadData, BadSetting, UnknownName
+from engram.settings import resolve
+from engram.streams import concat, incremental, pair, permuted, split
+from engram.streams.plan import Kind, Plan, assemble
+from engram.streams.seeding import SEED
+from engram.streams.source import Reference, Source, open_source
+
+KINDS = {module.KIND.name: module.KIND for module in (split, permuted, incremental, pair, concat)}
+EXAMPLE = {False: "digits", True: "digits+blobs"}
+NAME = re.compile(r"(?P<kind>[^-@]+)(?:-(?P<dataset>.+?))?(?:@(?P<version>[^@/.]+))?")
+SPEC = ("kind", "version", "name", "dataset", "digest", "seed", "tasks", "options")
+OUTSIDE_OPTIONS = ("tasks", "validation", "datasets")  # the spec has its own place for them, or the protocol decides
+
+
+def kinds() -> dict[str, Kind]:
+    """Every kind of stream by name, with its options."""
+    return dict(KINDS)
+
+
+def stream(
+    name: str,
+    seed: int = 0,
+    dataset: Reference | Sequence[Reference] | None = None,
+    tasks: int | None = None,
+    **options: Any,
+) -> Stream:
+    """A stream by its kind and dataset: `stream("split-digits")` or `stream("split", dataset="digits")`.
+
+    A dataset is a name, the path of an .npz file or a `Dataset`; `concat` takes several, joined by "+" or in a list.
+    `tasks` and the other options are those of the kind, see `kinds()`. The same name, seed and options give the same
+    bytes everywhere.
+    """
+    kind, dataset = _read_name(name, dataset)
+    given = options if tasks is None else {"tasks": tasks, **options}
+    values = resolve(f"stream '{kind.name}'", kind.options, given)
+    sources = [open_source(reference) for reference in _references(kind, dataset, values)]
+    return _make(kind, sources, SEED.parse("seed", seed), values)
+
+
+def rebuild(spec: Mapping[str, Any]) -> Stream:
+    """The stream that has this spec, in another process or on another day; refuses a dataset that has changed."""
+    if spec.get("kind") == "arrays":
+        raise BadData(f"stream '{spec.get('name')}' was made from arrays in memory; make it again with from_arrays")
+    missing = [part for part in SPEC if part not in spec]
+    if missing:
+        raise BadData(f"this is not a stream's spec, it lacks {', '.join(missing)}; give the spec of a stream as it is")
+    kind, _ = _read_name(f"{spec['kind']}@{spec['version']}", None)
+    sources = [open_source(reference) for reference in _references(kind, spec["dataset"], {})]
+    _check_digests(spec, sources)
+    given = {"tasks": spec["tasks"], **spec["options"]} if "tasks" in kind.options else spec["options"]
+    return _make(kind, sources, spec["seed"], resolve(f"stream '{kind.name}'", kind.options, given))
+
+
+def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str, Any]) -> Stream:
+    plan = kind.plan(sources, seed, values)
+    return assemble(plan.parts, _spec(kind, sources, seed, plan), values["validation"], _class_names(sources))
+
+
+def _check_digests(spec: Mapping[str, Any], sources: Sequence[Source]) -> None:
+    expected = spec["digest"] if isinstance(spec["digest"], list) else [spec["digest"]]
+    for source, digest in zip(sources, expected, strict=True):
+        if source.dataset.digest != digest:
+            raise BadData(
+                f"the dataset {source.reference} is not the one that stream '{spec['name']}' was made from: "
+                f"its digest is {source.dataset.digest} and was {digest}; restore it or make a new stream"
+            )
+
+
+def _read_name(name: str, dataset: Any) -> tuple[Kind, Any]:
+    """The kind, and the dataset if the name has one."""
+    found = NAME.fullmatch(str(name))
+    if found is None or found["kind"] not in KINDS:
+        raise UnknownName("stream", name, _near(str(name)) or KINDS)
+    kind = KINDS[found["kind"]]
+    if found["version"] not in (None, str(kind.version)):
+        raise BadSetting(f"stream '{name}' has no version {found['version']}; known versions: {kind.version}")
+    if found["dataset"] and dataset is not None:
+        raise BadSetting(f"stream '{name}' names its dataset already; leave dataset= out or call it '{kind.name}'")
+    return kind, found["dataset"] or dataset
+
+
+def _near(name: str) -> list[str]:
+    """What a misspelt name may have meant; all kinds times all datasets would be too long a list to show."""
+    short = [f"{kind.name}-{known}" for kind in KINDS.values() if not kind.many for known in datasets.names()]
+    return difflib.get_close_matches(name, [*KINDS, *short], n=1, cutoff=0.5)
+
+
+def _references(kind: Kind, dataset: Any, values: Mapping[str, Any]) -> list[Any]:
+    """What was given as dataset or datasets, one by one. `open_source` says what is wrong with each."""
+    datasets_option = values.get("datasets", "")
+    if dataset is not None and datasets_option:
+        raise BadSetting(f"datasets={datasets_option} came with another dataset; give only one of the two")
+    given = datasets_option if dataset is None else dataset
+    if isinstance(given, str) and not given:
+        raise BadSetting(
+            f"stream '{kind.name}' needs a dataset; name one, for example '{kind.name}-{EXAMPLE[kind.many]}'"
+        )
+    if kind.many and isinstance(given, str):
+        return given.split("+")
+    return list(given) if kind.many and isinstance(given, (list, tuple)) else [given]
+
+
+def _spec(kind: Kind, sources: Sequence[Source], seed: int, plan: Plan) -> dict[str, Any]:
+    """Plain JSON that defines every byte, given the share that the protocol holds out for validation."""
+    references, digests = [s.reference for s in sources], [s.dataset.digest for s in sources]
+    return {
+        "kind": kind.name,
+        "version": kind.version,
+        "name": f"{kind.name}-{'+'.join(s.name for s in sources)}@{kind.version}",
+        "dataset": references if kind.many else references[0],
+        "digest": digests if kind.many else digests[0],
+        "seed": seed,
+        "tasks": len(plan.parts),
+        "options": {n: _plain(v) for n, v in plan.options.items() if n not in OUTSIDE_OPTIONS},
+    }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _class_names(sources: Sequence[Source]) -> tuple[str, ...]:
+    if len(sources) == 1:
+        return tuple(sources[0].dataset.classes)
+    return tuple(f"{source.name} {name}" for source in sources for name in source.dataset.classes)

@@ -1,0 +1,138 @@
+"""A stream before its tasks are built: what each part takes from which dataset, and how a part becomes a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from torch import Tensor
+
+from engram.core import Outline, Split, Stream, Task
+from engram.errors import BadData
+from engram.settings import Setting
+from engram.streams.seeding import shuffled
+from engram.streams.source import Source
+from engram.streams.validation import hold_out
+
+LONGEST_TITLE = 29
+
+
+@dataclass(frozen=True)
+class Part:
+    """One task to be: some classes of a source, the number to add to their labels, the number of the permutation
+    that reorders their features, the width to pad them to."""
+
+    name: str
+    source: Source
+    classes: tuple[int, ...]
+    offset: int = 0
+    permutation: int | None = None
+    width: int | None = None
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        return tuple(c + self.offset for c in self.classes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.source.dataset.shape if self.width is None else (self.width,)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parts of a stream, and the options that led to them with every default spelled out."""
+
+    parts: tuple[Part, ...]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to make streams. `plan(sources, seed, options)` decides everything; `many`: from several sources."""
+
+    name: str
+    version: int
+    help: str
+    options: Mapping[str, Setting]
+    plan: Callable[[Sequence[Source], int, Mapping[str, Any]], Plan]
+    many: bool = False
+
+
+def assemble(
+    parts: Sequence[Part], spec: Mapping[str, Any], validation: float, class_names: tuple[str, ...] = ()
+) -> Stream:
+    """The stream of these parts. Nothing is built yet, but every part is known to have samples."""
+    for number, part in enumerate(parts, 1):
+        _check(part, number, spec["name"])
+    return Stream(
+        spec=spec,
+        outline=Outline(parts[0].shape, tuple(dict.fromkeys(c for part in parts for c in part.labels))),
+        count=len(parts),
+        build=partial(build_task, tuple(parts), spec["seed"]),
+        validation=validation,
+        class_names=class_names,
+    )
+
+
+def build_task(parts: Sequence[Part], seed: int, index: int, share: float) -> Task:
+    """The task of one part, with this share of its training samples held out: views on the source, no copies."""
+    part, data = parts[index], parts[index].source.dataset
+    groups = _chosen(part, part.source.train)
+    kept, held = hold_out({c + part.offset: rows for c, rows in groups.items()}, share, seed, index)
+    permutation = None
+    if part.permutation is not None:
+        permutation = shuffled(part.source.features, seed, "permutation", part.permutation)
+    cut = partial(_cut, part, permutation)
+    test = _all_or(part, part.source.test)
+    return Task(
+        name=part.name,
+        index=index,
+        classes=part.labels,
+        train=cut(data.x_train, data.y_train, None if len(kept) == len(data.y_train) else kept),
+        validation=cut(data.x_train, data.y_train, held),
+        test=cut(data.x_test, data.y_test, test),
+    )
+
+
+def title(dataset: str, classes: Sequence[int]) -> str:
+    """A short name for some classes of a dataset: 'digits 0-4', 'digits 3,7', 'cub200 57 +99'."""
+    first, last = classes[0], classes[-1]
+    if len(classes) > 1 and all(b - a == 1 for a, b in pairwise(classes)):
+        return clip(dataset, f" {first}-{last}")
+    listed = " " + ",".join(map(str, classes[:LONGEST_TITLE]))
+    fits = len(classes) == 1 or len(dataset + listed) <= LONGEST_TITLE
+    return clip(dataset, listed if fits else f" {first} +{len(classes) - 1}")
+
+
+def clip(text: str, ending: str = "") -> str:
+    """The text, shortened where needed, with its ending: never longer than a column of a table."""
+    room = LONGEST_TITLE - len(ending)
+    return (text if len(text) <= room else text[: room - 1] + "…") + ending
+
+
+def _cut(part: Part, permutation: Tensor | None, x: Tensor, y: Tensor, rows: Tensor | None) -> Split:
+    labels = y if rows is None else y[rows]
+    labels = labels + part.offset if part.offset else labels
+    return Split(x, labels, rows, scale=part.source.dataset.scale, permutation=permutation, width=part.width)
+
+
+def _chosen(part: Part, groups: Mapping[int, Tensor]) -> dict[int, Tensor]:
+    return {c: groups[c] for c in part.classes if c in groups}
+
+
+def _all_or(part: Part, groups: Mapping[int, Tensor]) -> Tensor | None:
+    """The rows of a part's classes, or None where these are all rows, so that batches gather without an index."""
+    chosen = _chosen(part, groups)
+    return None if len(chosen) == len(groups) else hold_out(chosen, 0.0, 0, 0)[0]
+
+
+def _check(part: Part, number: int, stream: str) -> None:
+    for words, groups in (("training", part.source.train), ("test", part.source.test)):
+        if not _chosen(part, groups):
+            raise BadData(
+                f"task {number} of {stream} ({part.name}) has no {words} samples; "
+                "leave its classes out or put them into a task with others"
+            )

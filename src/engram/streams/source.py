@@ -1,0 +1,88 @@
+"""A dataset as streams read it: where it came from, and its rows by class."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from math import prod
+from pathlib import PurePath
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from engram import datasets
+from engram.core import Dataset
+from engram.errors import BadData, BadSetting
+
+Reference: TypeAlias = str | os.PathLike[str] | Dataset
+
+
+class Source:
+    """A dataset and the rows of each class, found once for all tasks."""
+
+    def __init__(self, dataset: Dataset, reference: str):
+        """`reference` is what finds the dataset again in another process."""
+        self.dataset, self.reference = dataset, reference
+
+    @cached_property
+    def train(self) -> dict[int, Tensor]:
+        return rows_by_class(self.dataset.y_train)
+
+    @cached_property
+    def test(self) -> dict[int, Tensor]:
+        return rows_by_class(self.dataset.y_test)
+
+    @property
+    def name(self) -> str:
+        """Short, for titles: a file's name without its folder."""
+        name = self.dataset.name
+        return PurePath(name).stem if name.endswith(".npz") else name
+
+    @property
+    def class_count(self) -> int:
+        return len(self.dataset.classes)
+
+    @property
+    def features(self) -> int:
+        return prod(self.dataset.shape)
+
+
+def rows_by_class(labels: Tensor) -> dict[int, Tensor]:
+    """The rows of every class that occurs, ascending, by one sort."""
+    order = labels.argsort(stable=True)
+    found, counts = labels[order].unique_consecutive(return_counts=True)
+    return dict(zip(found.tolist(), order.split(counts.tolist()), strict=True))
+
+
+def open_source(reference: Reference) -> Source:
+    """The source behind a dataset's name, the path of an .npz file or a `Dataset` itself."""
+    if isinstance(reference, Dataset):
+        _check(reference)
+        return Source(reference, reference.name)
+    if not isinstance(reference, (str, os.PathLike)):
+        raise BadSetting(f"a dataset cannot be a {type(reference).__name__}; give a name, an .npz path or a Dataset")
+    text = os.fspath(reference)
+    dataset = datasets.load(text)
+    return Source(dataset, text if text in datasets.names() else os.path.abspath(os.path.expanduser(text)))
+
+
+def _check(dataset: Dataset) -> None:
+    """What `datasets.load` has checked already for the datasets that it loads."""
+    for part, x, y in (
+        ("training", dataset.x_train, dataset.y_train),
+        ("test", dataset.x_test, dataset.y_test),
+    ):
+        if len(x) != len(y):
+            raise BadData(f"dataset '{dataset.name}' has {len(x)} {part} samples and {len(y)} labels")
+        if x.is_floating_point() and not x.isfinite().all():
+            raise BadData(
+                f"dataset '{dataset.name}' has {part} samples that are nan or infinite; remove or replace them"
+            )
+        if y.dtype != torch.int64:
+            raise BadData(f"dataset '{dataset.name}' has {part} labels of type {y.dtype}; they must be torch.int64")
+        if len(y) and not 0 <= int(y.min()) <= int(y.max()) < len(dataset.classes):
+            raise BadData(
+                f"dataset '{dataset.name}' has {part} labels from {int(y.min())} to {int(y.max())}, "
+                f"but {len(dataset.classes)} classes; labels must be class numbers from 0"
+            )

@@ -1,0 +1,257 @@
+"""The tree: a node is a learner's state after some lessons, and growing a node is the one operation that trains.
+
+    root ──task 1──▶ node ──task 2──▶ node …     a run is a path; a grid search branches; references start at the root
+
+A node is known by what makes it, before it exists. Its key is the hash of its parent's key and of everything that can
+change its bits. From this follow resuming (grow from the deepest node that exists), never training twice (two
+experiments that share a beginning share its nodes) and parallel growth (nodes whose parents exist).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import torch
+
+from engram.core import Cost, Curve, Learner, Lesson, Row, State, Step, Stream
+from engram.costs import itemise
+from engram.errors import BadData, BadSetting, Diverged
+from engram.evaluate import accuracy_on, evaluate
+from engram.learners import create, learner_settings
+from engram.networks import Blueprint
+from engram.store import Store
+from engram.streams import rebuild
+
+BITS = 1  # raised by every change of the library that changes the bits of a node
+CHECKPOINT_SECONDS = float(os.environ.get("ENGRAM_CHECKPOINT_SECONDS", "10"))  # how often a position inside a lesson is saved
+CHECKPOINT_SHARE = 0.02  # at most this share of the time goes into saving
+
+CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, bit for bit
+
+Watch = Callable[["Node", Step], None]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """One lesson of a path: which tasks are taught at once, with which settings, measured at which steps."""
+
+    tasks: tuple[int, ...]
+    settings: Mapping[str, Any]
+    curve: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A learner (by name, network and seed) on a stream (by its spec), after the lessons of `path`."""
+
+    learner: str
+    network: Blueprint
+    seed: int
+    stream: Mapping[str, Any]
+    validation: float
+    path: tuple[Growth, ...] = ()
+
+    def child(self, tasks: Sequence[int], settings: Mapping[str, Any], curve: Sequence[int] = ()) -> Node:
+        """The node that learning these tasks, at once, makes of this one."""
+        return replace(self, path=(*self.path, Growth(tuple(tasks), settings, tuple(curve))))
+
+    @property
+    def parent(self) -> Node:
+        return replace(self, path=self.path[:-1])
+
+    @property
+    def tasks(self) -> tuple[int, ...]:
+        """The tasks seen on the way here, in order of first appearance."""
+        return tuple(dict.fromkeys(task for growth in self.path for task in growth.tasks))
+
+    @cached_property
+    def key(self) -> str:
+        if not self.path:
+            network = [self.network.name, self.network.settings]
+            return _hash(self.learner, network, self.seed, self._data(), self.validation, _machine())
+        last = self.path[-1]
+        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.curve)
+
+    def _data(self) -> dict[str, Any]:
+        """What of the stream's spec defines a task's bytes: not where the data lies, nor how many tasks follow."""
+        return {name: value for name, value in self.stream.items() if name not in ("dataset", "tasks")}
+
+    def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that matter here: those marked `late` do nothing before the second lesson."""
+        known = learner_settings(self.learner)
+        return {name: value for name, value in settings.items() if len(self.path) > 1 or not known[name].late}
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, as plain JSON: enough for another process to grow the node."""
+        return {
+            "learner": self.learner,
+            "network": [self.network.name, dict(self.network.settings)],
+            "seed": self.seed,
+            "stream": dict(self.stream),
+            "validation": self.validation,
+            "path": [[list(g.tasks), dict(g.settings), list(g.curve)] for g in self.path],
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Node:
+        name, network_settings = data["network"]
+        path = tuple(Growth(tuple(tasks), settings, tuple(curve)) for tasks, settings, curve in data["path"])
+        network = Blueprint.of(name, **network_settings)
+        return Node(data["learner"], network, data["seed"], data["stream"], data["validation"], path)
+
+
+def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | None = None) -> Row:
+    """Make the node exist: what was measured there, from the store or by learning.
+
+    Several processes may ask for the same node at once; one learns, the others wait. `stream` is needed only where it
+    cannot be rebuilt from its spec. `watch` is told of every step and may raise to stop; the position is saved first.
+    """
+    row, failure = store.row(node.key), store.failure(node.key)
+    if failure is not None:
+        raise Diverged(failure)
+    if row is None:
+        with store.lock(node.key):
+            row = store.row(node.key) or _learn(node, store, stream or stream_of(node), watch or _ignore)[1]
+    return row
+
+
+def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings: Mapping[str, Any]) -> Learner:
+    """The learner as it stands at a node, to go on with these settings.
+
+    Where the node's checkpoint was dropped or is damaged the node is grown again, to the same bits.
+    """
+    learner = create(node.learner, stream.outline, node.seed, node.network, settings)
+    if node.path:
+        state = store.state(node.key)
+        if state is None:
+            with store.lock(node.key):
+                state = store.state(node.key) or _learn(node, store, stream, watch)[0].state()
+        learner.load(state)
+    return learner
+
+
+def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
+    """Teach the last lesson of the node's path to the learner at its parent, measure, and commit."""
+    growth = node.path[-1]
+    learner = learner_at(node.parent, store, stream, watch, growth.settings)
+    lesson = Lesson.union([stream[task].lesson() for task in growth.tasks])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # more threads would change the bits, and beside another busy process be slower
+    try:
+        teaching = _Teaching(node, learner, stream, store)
+        teaching.run(lesson, watch)
+        row = _measure(node, learner, stream, teaching)
+    except CERTAIN as error:
+        store.fail(node.key, node.to_json(), str(error))
+        raise
+    finally:
+        torch.set_num_threads(threads)
+    _compare(store.row(node.key), row)
+    store.commit(node.key, node.to_json(), row, learner.state())
+    return learner, row
+
+
+def _compare(before: Row | None, now: Row) -> None:
+    """A node that is grown again must come out the same; only another processor or library can make it differ."""
+    if before is not None and before.parameters_sha256 != now.parameters_sha256:
+        warnings.warn(
+            "a node was grown again and its bits differ from the recorded ones: this store was written on another "
+            "kind of machine; results that build on it are not bit-exact",
+            stacklevel=2,
+        )
+
+
+class _Teaching:
+    """A lesson being taught: resumed where it was left, saved now and then, with its learning curve."""
+
+    def __init__(self, node: Node, learner: Learner, stream: Stream, store: Store):
+        self.node, self.learner, self.stream, self.store = node, learner, stream, store
+        self.curve: dict[int, float] = {}
+        self.earlier_seconds, self.began = 0.0, time.monotonic()
+        self.saved, self.saving_seconds = self.began, 0.0
+        partial = store.partial(node.key)
+        if partial is not None:
+            learner.load(State(partial.tensors, partial.plain["learner"]))
+            self.curve = {int(step): value for step, value in partial.plain["curve"]}
+            self.earlier_seconds = partial.plain["seconds"]
+
+    @property
+    def seconds(self) -> float:
+        return self.earlier_seconds + time.monotonic() - self.began
+
+    def run(self, lesson: Lesson, watch: Watch) -> None:
+        wanted = set(self.node.path[-1].curve)
+        task = self.stream[self.node.path[-1].tasks[-1]]
+        for step in self.learner.learn(lesson):
+            if step.done in wanted and step.done not in self.curve:
+                self.curve[step.done] = accuracy_on(self.learner, task)
+            try:
+                watch(self.node, step)
+            except BaseException:
+                self.save()
+                raise
+            if self._is_time_to_save():
+                self.save()
+
+    def _is_time_to_save(self) -> bool:
+        waited = time.monotonic() - self.saved
+        return waited > CHECKPOINT_SECONDS and waited * CHECKPOINT_SHARE > self.saving_seconds
+
+    def save(self) -> None:
+        start, state = time.monotonic(), self.learner.state()
+        plain = {"learner": state.plain, "curve": sorted(self.curve.items()), "seconds": self.seconds}
+        self.store.save_partial(self.node.key, State(state.tensors, plain))
+        self.saved = time.monotonic()
+        self.saving_seconds = self.saved - start
+
+
+def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) -> Row:
+    seconds = teaching.seconds
+    seen = [stream[task] for task in node.tasks]
+    result = evaluate(learner, seen)
+    parameters = learner.parameters().detach().float().contiguous().numpy()
+    if sys.byteorder != "little":
+        parameters = parameters.byteswap()
+    steps = sorted(teaching.curve)
+    return Row(
+        single=result.single,
+        multi=result.multi,
+        per_class=result.per_class,
+        validation=result.validation,
+        curve=Curve(tuple(steps), tuple(teaching.curve[s] for s in steps)) if steps else None,
+        cost=Cost(itemise(learner.state()), learner.flops(), seconds),
+        parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
+    )
+
+
+def stream_of(node: Node) -> Stream:
+    """The stream that a node's spec describes; the last few are kept, since neighbours in the tree share them."""
+    return _rebuilt(json.dumps(node.stream, sort_keys=True), node.validation)
+
+
+@lru_cache(maxsize=4)
+def _rebuilt(spec: str, validation: float) -> Stream:
+    return rebuild(json.loads(spec)).with_validation(validation)
+
+
+def _ignore(node: Node, step: Step) -> None:
+    """Watch nothing."""
+
+
+def _machine() -> list[Any]:
+    """What of the machine and the libraries can change bits."""
+    return [BITS, torch.__version__.split("+")[0], "1 thread"]
+
+
+def _hash(*parts: Any) -> str:
+    text = json.dumps(parts, sort_keys=True, default=dict)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]

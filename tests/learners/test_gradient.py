@@ -1,0 +1,143 @@
+"""The shared loop is plain training, written out here once more with PyTorch's own pieces."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from engram.core import Lesson, Split
+from engram.errors import BadData, BadSetting, Diverged, NeedsTask, UnknownName
+from engram.networks import Blueprint
+from engram.randomness import generator
+
+
+def _copy(learner, rows):
+    """The learner's network as an ordinary module, with a head of `rows` outputs."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 12), nn.ReLU(), nn.Linear(12, 10), nn.ReLU(), nn.Linear(10, rows))
+    theirs = [*learner.network.trunk.parameters(), learner.network.head[:rows, :-1], learner.network.head[:rows, -1]]
+    for mine, value in zip(model.parameters(), theirs):
+        mine.data.copy_(value)
+    return model
+
+
+def test_two_epochs_equal_an_ordinary_loop(make, digits_lessons):
+    lesson = digits_lessons[0]
+    learner = make("finetune", seed=7, epochs=2, rate=1e-2)
+    steps = learner.learn(lesson)
+    assert next(steps) == (0, 12)
+    model = _copy(learner, rows=2)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for epoch in range(2):
+        order = torch.randperm(90, generator=generator(7, "order", 0, epoch))
+        for start in range(0, 90, 16):
+            x, y = lesson.train.batch(order[start : start + 16])
+            optimiser.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimiser.step()
+    assert [step.done for step in steps] == list(range(1, 13))
+    x, _ = lesson.validation.batch(slice(None))
+    assert torch.allclose(learner.predict(x), model(x), atol=1e-5)
+
+
+def test_it_learns_and_forgets(make, teach, digits_lessons):
+    def accuracy(lesson, task):
+        x, y = lesson.validation.batch(slice(None))
+        best = learner.predict(x, task).argmax(1)
+        return (torch.tensor(learner.columns(task))[best] == y).float().mean().item()
+
+    learner = teach(make("finetune", epochs=15, rate=1e-2), digits_lessons[:1])
+    assert accuracy(digits_lessons[0], None) > 0.9
+    teach(learner, digits_lessons[1:2])
+    assert accuracy(digits_lessons[1], None) > 0.9
+    assert accuracy(digits_lessons[0], None) < 0.3
+
+
+def test_seeds_decide_weights_and_order(make, digits_lessons):
+    first, second = make("finetune", seed=0), make("finetune", seed=1)
+    assert not torch.equal(first.parameters(), second.parameters())
+    orders = {}
+    for seed in (0, 1):
+        learner = make("finetune", seed=seed, network=Blueprint.of("mlp", widths="4", init="truncated"))
+        seen, batch = [], Split.batch
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Split, "batch", lambda self, index, seen=seen: seen.append(index) or batch(self, index))
+            for _ in learner.learn(digits_lessons[0]):
+                pass
+        orders[seed] = torch.cat(seen)
+        assert orders[seed].sort().values.tolist() == list(range(90))
+    assert not torch.equal(orders[0], orders[1])
+
+
+@pytest.mark.parametrize("loss_over, touched", [("task", {2, 3}), ("seen", {0, 1, 2, 3}), ("all", set(range(10)))])
+def test_the_loss_runs_over_the_chosen_labels(loss_over, touched, make, teach, digits_lessons):
+    learner = teach(make("finetune", heads="masked", loss_over=loss_over), digits_lessons[:1])
+    before = learner.network.head.detach().clone()
+    teach(learner, digits_lessons[1:2])
+    moved = (learner.network.head != before).any(1)
+    assert set(torch.nonzero(moved).squeeze(1).tolist()) == touched
+
+
+def test_growing_and_masked_heads_learn_the_same(make, teach, digits_lessons):
+    growing, masked = (teach(make("finetune", heads=heads), digits_lessons[:3]) for heads in ("growing", "masked"))
+    assert (growing.network.rows, masked.network.rows) == (6, 10)
+    assert torch.allclose(growing.parameters(), masked.parameters()[: len(growing.parameters())], atol=1e-5)
+    x, _ = digits_lessons[0].validation.batch(slice(None))
+    assert growing.columns() == masked.columns() == list(range(6))
+    assert torch.allclose(growing.predict(x), masked.predict(x), atol=1e-4)
+
+
+@pytest.mark.parametrize("heads", ["growing", "masked", "per-task"])
+def test_predictions_stand_for_the_named_classes(heads, make, teach, digits_lessons):
+    learner = teach(make("finetune", heads=heads), [digits_lessons[3], digits_lessons[0]])
+    x, _ = digits_lessons[0].validation.batch(slice(5))
+    assert learner.columns(0) == [0, 1]
+    assert learner.columns(3) == [6, 7]
+    assert learner.predict(x, 3).shape == (5, 2)
+    if heads != "per-task":
+        assert learner.columns() == [6, 7, 0, 1]
+        assert torch.equal(learner.predict(x)[:, 2:], learner.predict(x, 0))
+
+
+def test_heads_of_their_own_need_the_task(make, teach, permuted_lessons):
+    learner = teach(make("finetune", heads="per-task"), permuted_lessons[:2])
+    assert learner.needs_task
+    assert learner.network.rows == 20
+    x, _ = permuted_lessons[0].validation.batch(slice(5))
+    assert not torch.equal(learner.predict(x, 0), learner.predict(x, 1))
+    with pytest.raises(NeedsTask, match="say which task"):
+        learner.predict(x)
+    with pytest.raises(NeedsTask, match=r"task 3 has not been learned \(learned: 1, 2\)"):
+        learner.predict(x, 2)
+
+
+def test_an_own_head_is_not_touched_by_later_tasks(make, teach, digits_lessons):
+    learner = teach(make("finetune", heads="per-task"), digits_lessons[:1])
+    head = learner.network.head[:2].detach().clone()
+    teach(learner, digits_lessons[1:3])
+    assert torch.equal(learner.network.head[:2], head)
+
+
+def test_a_task_without_samples_is_refused(make, digits_lessons):
+    lesson = digits_lessons[0]
+    nothing = lesson.train.take(torch.empty(0, dtype=torch.long))
+    with pytest.raises(BadData, match=r"task 1 \(empty\) has no training samples"):
+        next(make("finetune").learn(Lesson("empty", 0, lesson.classes, nothing, lesson.validation)))
+
+
+def test_divergence_is_named(make, teach, digits_lessons):
+    with pytest.raises(Diverged, match=r"the loss became \w+ at task 1 .*lower the rate \(now 1e\+20\)"):
+        teach(make("finetune", optimizer="sgd", rate=1e20, epochs=3), digits_lessons[:1])
+
+
+def test_wrong_settings_are_refused(make):
+    from engram.learners import create
+
+    learner = make("finetune")
+    with pytest.raises(BadSetting, match="epochs=0 is out of range; it must be at least 1"):
+        make("finetune", epochs=0)
+    with pytest.raises(UnknownName, match="setting of learner 'finetune' called 'epoch'; did you mean 'epochs'"):
+        create("finetune", learner.outline, 0, learner.blueprint, {"epoch": 3})
+    with pytest.raises(UnknownName, match="did you mean 'finetune'"):
+        create("finetunes", learner.outline, 0, learner.blueprint, {})

@@ -1,0 +1,27 @@
+"""The registry is the folder, plus what a user adds."""
+
+from __future__ import annotations
+
+import pkgutil
+
+import pytest
+
+import engram.learners
+from engram.core import Learner
+from engram.learners import REGISTERED, learner_class, learners, register
+
+
+def test_every_name_is_a_file_name():
+    files = {module.name.replace("_", "-") for module in pkgutil.iter_modules(engram.learners.__path__)}
+    assert set(learners()) - set(REGISTERED) <= files
+    assert {"finetune", "ewc", "online-ewc", "si", "independent", "new-head", "new-leg", "joint", "ridge"} <= set(learners())
+
+
+def test_a_learner_of_ones_own(monkeypatch: pytest.MonkeyPatch):
+    class Mine(Learner):
+        name = "mine"
+
+    assert "mine" not in learners()
+    monkeypatch.setattr(engram.learners, "REGISTERED", {})
+    register(Mine)
+    assert learner_class("mine") is Mine

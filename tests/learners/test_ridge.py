@@ -1,0 +1,55 @@
+"""Ridge regression: one task after another is joint training, to the bit."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from engram.core import Lesson
+from engram.errors import BadData
+
+
+def _by_class(learner):
+    return learner.solution[:, torch.tensor(learner.columns()).argsort()]
+
+
+def test_the_order_of_tasks_and_joint_training_give_the_same_bits(make, teach, digits_lessons):
+    once = _by_class(teach(make("ridge"), [Lesson.union(digits_lessons[:4])]))
+    for order in itertools.islice(itertools.permutations(digits_lessons[:4]), 0, 24, 5):
+        assert torch.equal(_by_class(teach(make("ridge"), order)), once)
+
+
+def test_shared_classes_add_up(make, teach, permuted_lessons):
+    one, other = (teach(make("ridge"), lessons) for lessons in (permuted_lessons, permuted_lessons[::-1]))
+    assert torch.equal(one.solution, other.solution)
+
+
+def test_it_solves_the_normal_equations(make, teach, permuted_lessons):
+    learner = teach(make("ridge", strength=2.5, features=20), permuted_lessons[:1])
+    x, y = permuted_lessons[0].train.batch(slice(None))
+    features = x.flatten(1).double().numpy() @ learner.weights.numpy() + learner.offsets.numpy()
+    features = np.round(np.clip(features, 0, 32) * 1024) / 1024
+    phi = np.hstack([features, np.ones((len(x), 1))])
+    expected = np.linalg.solve(phi.T @ phi + 2.5 * np.eye(21), phi.T @ np.eye(10)[y])
+    assert np.allclose(learner.solution.numpy(), expected, atol=1e-6)
+    assert np.allclose(learner.predict(x).numpy(), phi @ expected, atol=1e-4)
+
+
+def test_it_recognises_digits(make, teach, digits_lessons):
+    learner = teach(make("ridge", features=200), digits_lessons)
+    right = total = 0
+    for lesson in digits_lessons:
+        x, y = lesson.validation.batch(slice(None))
+        right += (torch.tensor(learner.columns())[learner.predict(x).argmax(1)] == y).sum().item()
+        total += len(y)
+    assert right / total > 0.85
+
+
+def test_a_task_without_samples_is_refused(make, digits_lessons):
+    lesson = digits_lessons[0]
+    nothing = lesson.train.take(torch.empty(0, dtype=torch.long))
+    with pytest.raises(BadData, match="has no training samples"):
+        next(make("ridge").learn(Lesson("empty", 0, lesson.classes, nothing, lesson.validation)))

@@ -1,0 +1,160 @@
+"""The one-pass Fisher information, against one backward pass for every sample."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from engram.core import Split
+from engram.errors import BadSetting
+from engram.networks import Blueprint, FlatNetwork, Outputs
+from engram.networks.trunk import Trunk
+from engram.parts.fisher import diagonal
+
+NETWORKS = [("mlp", {"widths": "9-7"}), ("rwalk-cnn", {}), ("pfuelb-conv", {"full_width": 20})]
+SAMPLES = 40
+
+
+@pytest.fixture
+def data(digits):
+    x, y = digits
+    return Split(x[:SAMPLES], y[:SAMPLES] % 3, scale=1 / 16)
+
+
+def _network(name, settings, rows=5):
+    network = Blueprint.of(name, **settings).build((1, 8, 8), seed=0)
+    network.append(network.trunk.head_rows(rows, torch.Generator().manual_seed(0)))
+    return network
+
+
+def _places(y):
+    """Labels 0, 1, 2 are the outputs 0, 1 and 3 of the four that start at row 1."""
+    return torch.tensor([0, 1, 3])[y]
+
+
+OUTPUTS = Outputs.of([1, 2, 4])
+
+
+def _source():
+    return torch.Generator().manual_seed(5)
+
+
+def _one_by_one(network, data, labels):
+    """The definition: mean over samples of the squared gradient of log p(label)."""
+    total = torch.zeros_like(network.theta)
+    x, _ = data.batch(slice(None))
+    for sample, label in zip(x, labels):
+        network.grad.zero_()
+        F.cross_entropy(network.scores(network.features(sample[None]), OUTPUTS), label[None]).backward()
+        total += network.grad**2
+    network.grad.zero_()
+    return total / len(x)
+
+
+def _labels(estimator, network, data):
+    x, y = data.batch(slice(None))
+    with torch.no_grad():
+        probabilities = network.scores(network.features(x), OUTPUTS).softmax(1)
+    if estimator == "predicted":
+        return probabilities.argmax(1)
+    if estimator == "sampled":
+        return torch.multinomial(probabilities, 1, generator=_source()).squeeze(1)
+    return _places(y)
+
+
+@pytest.mark.parametrize("estimator", ["empirical", "predicted", "sampled"])
+@pytest.mark.parametrize("name, settings", NETWORKS)
+def test_one_pass_equals_one_sample_at_a_time(name, settings, estimator, data):
+    network = _network(name, settings)
+    expected = _one_by_one(network, data, _labels(estimator, network, data))
+    values = diagonal(network, data, _places, OUTPUTS, estimator, _source(), batch=SAMPLES)
+    assert (values - expected).abs().max() <= 1e-5 * expected.max()
+    assert not network.grad.any()
+
+
+@pytest.mark.parametrize("estimator", ["empirical", "predicted", "sampled"])
+@pytest.mark.parametrize("name, settings", NETWORKS)
+def test_the_batch_size_does_not_matter(name, settings, estimator, data):
+    network = _network(name, settings)
+    whole, parts = (
+        diagonal(network, data, _places, OUTPUTS, estimator, _source(), batch=size) for size in (SAMPLES, 7)
+    )
+    assert (whole - parts).abs().max() <= 1e-5 * whole.max()
+
+
+def test_outputs_that_take_no_part_have_no_information(data):
+    network = _network("mlp", {"widths": "9-7"})
+    values = diagonal(network, data, _places, OUTPUTS, "empirical", _source())
+    rows = values[network.trunk_size :].view(5, -1)
+    assert not rows[[0, 3]].any()
+    assert (rows[[1, 2, 4]].sum(1) > 0).all()
+
+
+def test_the_batch_estimator_squares_mean_gradients(data):
+    network = _network("mlp", {"widths": "9-7"})
+    expected = torch.zeros_like(network.theta)
+    for start in (0, 16, 32):
+        x, y = data.batch(slice(start, start + 16))
+        network.grad.zero_()
+        F.cross_entropy(network.scores(network.features(x), OUTPUTS), _places(y)).backward()
+        expected += network.grad**2 / 3
+    values = diagonal(network, data, _places, OUTPUTS, "batch", _source(), batch=16)
+    assert torch.allclose(values, expected, atol=1e-9)
+
+
+class _Nothing(Trunk):
+    """No hidden layer: the head alone is a logistic unit."""
+
+    features = 1
+
+    def assemble(self, shape):
+        return nn.Sequential(nn.Flatten())
+
+
+def _logistic():
+    network = FlatNetwork(_Nothing((1,), 0, {"init": "uniform"}))
+    network.append(torch.zeros(2, 2))
+    return network
+
+
+def test_a_logistic_unit():
+    """p = ½ and x = 2: per-sample gradients are ±1, so the information is 1, but a balanced pair's mean is 0."""
+    pair = Split(torch.full((2, 1), 2.0), torch.tensor([0, 1]))
+    each = diagonal(_logistic(), pair, lambda y: y, Outputs(0, 2), "empirical", _source())
+    assert each.view(2, 2)[:, 0].tolist() == [1.0, 1.0]
+    together = diagonal(_logistic(), pair, lambda y: y, Outputs(0, 2), "batch", _source())
+    assert together.view(2, 2)[:, 0].tolist() == [0.0, 0.0]
+
+
+class _Normed(Trunk):
+    features = 3
+
+    def assemble(self, shape):
+        layers = nn.Sequential(nn.Conv2d(1, 3, 3, stride=2, bias=False), nn.BatchNorm2d(3), nn.ReLU())
+        return layers.append(nn.AdaptiveAvgPool2d(1)).append(nn.Flatten())
+
+
+def test_batch_norm_and_strides(data):
+    network = FlatNetwork(_Normed((1, 8, 8), 0, {"init": "uniform"}))
+    network.append(network.trunk.head_rows(5, torch.Generator().manual_seed(0)))
+    network.features(data.batch(slice(None))[0], training=True)
+    expected = _one_by_one(network, data, _labels("empirical", network, data))
+    values = diagonal(network, data, _places, OUTPUTS, "empirical", _source(), batch=9)
+    assert (values - expected).abs().max() <= 1e-5 * expected.max()
+
+
+class _Strange(Trunk):
+    features = 64
+
+    def assemble(self, shape):
+        return nn.Sequential(nn.Flatten(), nn.LayerNorm(64))
+
+
+def test_a_layer_without_a_formula_is_refused_with_the_way_out(data):
+    network = FlatNetwork(_Strange((1, 8, 8), 0, {"init": "uniform"}))
+    network.append(torch.zeros(5, 65))
+    with pytest.raises(BadSetting, match="LayerNorm layer; use fisher=batch"):
+        diagonal(network, data, _places, OUTPUTS, "empirical", _source())
+    assert diagonal(network, data, _places, OUTPUTS, "batch", _source()).shape == network.theta.shape
