@@ -2,16 +2,17 @@
 
     engram-checkpoint 1 <sha256 of the rest>\\n  <safetensors bytes, the plain part and the owner's key in its metadata>
 
-A file appears under its name whole or not at all: temporary file, fsync, rename, fsync of the folder.
+A file appears under its name whole or not at all: temporary file, fsync, rename, fsync of the folder. A path has one
+writer at a time (the store's locks), so its temporary file has a fixed name and a crash leaves no litter behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 
 import safetensors
@@ -28,7 +29,8 @@ _HEADER = len(_MAGIC) + 64 + 1
 def encode(state: State, key: str) -> bytes:
     """The bytes of a checkpoint that belongs to `key`."""
     arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.tensors.items()}
-    body = safetensors.numpy.save(arrays, {"plain": json.dumps(state.plain), "key": key})
+    rest = json.dumps({"key": key, "plain": state.plain})  # one entry: several would be written in random order
+    body = safetensors.numpy.save(arrays, {"engram": rest})
     return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
@@ -43,29 +45,40 @@ def decode(content: bytes, key: str, where: object) -> State:
     try:
         tensors = safetensors.torch.load(body)
         metadata = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])["__metadata__"]
-        plain, owner = json.loads(metadata["plain"]), metadata["key"]
-    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        rest = json.loads(metadata["engram"])
+        plain, owner = rest["plain"], str(rest["key"])
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedFile(f"{where} cannot be read ({error}); it was not used") from error
     if owner != key:
         raise DamagedFile(f"{where} belongs to another node ({owner[:12]}, not {key[:12]}); it was not used")
     return State(tensors, plain)
 
 
+def read(path: Path, key: str) -> State:
+    """The state in a file. What does not begin like a checkpoint is refused before it is read, however large it is."""
+    with path.open("rb") as file:
+        start = file.read(_HEADER)
+        return decode(start + file.read() if start.startswith(_MAGIC) else start, key, path)
+
+
+def temporary(path: Path) -> Path:
+    """Where the content of a path is written before it gets its name."""
+    return path.with_name(f".writing-{path.name}")
+
+
 def write(path: Path, content: bytes) -> None:
     """Put the content under the path, whole or not at all."""
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary(path).open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary(path), path)
         _sync_folder(path.parent)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary(path).unlink(missing_ok=True)
         raise trouble(error, path, len(content)) from error
 
 

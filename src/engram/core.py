@@ -151,7 +151,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outline:
-    """What is known of a stream before its first task: the shape of a sample and the classes, in order of appearance."""
+    """What is known of a stream before its first task: a sample's shape and the classes, in order of appearance."""
 
     shape: tuple[int, ...]
     classes: tuple[int, ...]
@@ -231,6 +231,10 @@ class Learner:
     name: ClassVar[str] = ""
     needs_task: ClassVar[bool] = False
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
+
+    def __init__(self, outline: Outline, seed: int = 0, network: Any = None, **settings: Any):
+        """`network` is a `networks.Blueprint`; `settings` are those that the class declares."""
+        raise NotImplementedError
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         raise NotImplementedError

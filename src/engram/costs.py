@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,15 +32,16 @@ def forward_flops(trunk: nn.Module, shape: tuple[int, ...]) -> int:
     """Operations of the trunk for one sample, from the shapes of its layers: linear and convolutional ones."""
     counts: list[int] = []
 
-    def count(layer: nn.Module, _: object, output: Tensor) -> None:
+    def count(layer: Any, _: object, output: Tensor) -> None:
         positions = output[0, 0].numel() if output.dim() > 2 else 1
         counts.append(2 * layer.weight.numel() * positions)
 
     layers = [m for m in trunk.modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
     hooks = [layer.register_forward_hook(count) for layer in layers]
-    was_training = trunk.training
+    was_training = bool(trunk.training)
     with torch.no_grad():
-        trunk.eval()(torch.zeros(1, *shape))
+        trunk.eval()
+        trunk(torch.zeros(1, *shape))
     trunk.train(was_training)
     for hook in hooks:
         hook.remove()

@@ -1,4 +1,7 @@
-"""Accuracy of a learner on tasks: single-head over all classes seen, multi-head over the task's own. Changes nothing."""
+"""Accuracy of a learner on tasks: single-head over all classes seen, multi-head over the task's own.
+
+Evaluation changes no state.
+"""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Record:
 
     @property
     def per_class(self) -> list[Mapping[str, float]]:
-        """After every task: the accuracy on each class seen, by class number, with single-head scores where they exist."""
+        """After every task: the accuracy on each class seen, by class number; single-head where that exists."""
         return [row.per_class for row in self.rows]
 
     @property

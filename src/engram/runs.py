@@ -15,9 +15,9 @@ from engram.learners import create, learner_settings
 from engram.networks import Blueprint, network_class
 from engram.protocols import Outcome, grid_of, protocol
 from engram.record import Record
-from engram.settings import declared
+from engram.settings import Setting, declared
 from engram.store import Store
-from engram.streams import rebuild, stream
+from engram.streams import kinds, rebuild, stream
 from engram.tree import Growth, Node
 
 HEADS = ("single", "multi")
@@ -153,8 +153,13 @@ def prepare(
     network_name = network or "mlp"
     policy = protocol(protocol_name)
     learner_known, network_known = learner_settings(learner), declared(network_class(network_name))
+    stream_known = {} if isinstance(stream_or_name, Stream) else stream_options(stream_or_name)
+    known = {**learner_known, **network_known, **stream_known}
+    for name in given:
+        if name not in known:
+            raise UnknownName(f"setting of learner '{learner}', its network or its stream called", name, known)
     stream_given = {name: given.pop(name) for name in list(given) if name not in {**learner_known, **network_known}}
-    made = _stream(stream_or_name, seed if stream_seed is None else stream_seed, dataset, tasks, stream_given, learner)
+    made = _stream(stream_or_name, seed if stream_seed is None else stream_seed, dataset, tasks, stream_given)
     network_given = {name: given.pop(name) for name in list(given) if name not in learner_known}
     blueprint = Blueprint.of(network_name, **network_given)
     if head not in (None, *HEADS):
@@ -168,15 +173,18 @@ def prepare(
     return Run(made, learner, blueprint, grid, policy.name, head, seed, _steps(curve), references)
 
 
-def _stream(
-    given: Stream | str, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any], learner: str
-) -> Stream:
-    if isinstance(given, Stream):
-        if options or dataset is not None or tasks is not None:
-            names = [*options, *(["dataset"] if dataset else []), *(["tasks"] if tasks else [])]
-            raise UnknownName(f"setting of learner '{learner}' called", names[0], learner_settings(learner))
-        return given
-    return stream(given, seed=seed, dataset=dataset, tasks=tasks, **options)
+def stream_options(name: str) -> dict[str, Setting]:
+    """The options of the kind of stream that a name begins with."""
+    kind = kinds().get(name.split("@")[0].split("-")[0])
+    return dict(kind.options) if kind else {}
+
+
+def _stream(given: Stream | str, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any]) -> Stream:
+    if not isinstance(given, Stream):
+        return stream(given, seed=seed, dataset=dataset, tasks=tasks, **options)
+    if dataset is not None or tasks is not None:
+        raise BadSetting(f"stream '{given.name}' is made already; give dataset and tasks to engram.stream instead")
+    return given
 
 
 def _grid(learner: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -190,11 +198,15 @@ def _grid(learner: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     return grid_of(values)
 
 
-def _check_head(learner: str, made: Stream, network: Blueprint, grid: Sequence[Mapping[str, Any]], head: str | None) -> str:
+def _check_head(
+    learner: str, made: Stream, network: Blueprint, grid: Sequence[Mapping[str, Any]], head: str | None
+) -> str:
     """Build the learner once, so that a setting it refuses is found now, and see whether it must be told the task."""
     needs = any(create(learner, made.outline, 0, network, settings).needs_task for settings in grid[:1])
     if needs and head == "single":
-        raise BadSetting(f"learner '{learner}' has to be told the task, so it has no single-head accuracy; use --head multi")
+        raise BadSetting(
+            f"learner '{learner}' has to be told the task, so it has no single-head accuracy; use --head multi"
+        )
     return head or ("multi" if needs else "single")
 
 

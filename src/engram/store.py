@@ -12,13 +12,14 @@ the newest ones up to `KEEP_BYTES`.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreTrouble(f"the store {self.folder} cannot be made ({error.strerror}); choose another --store") from error
+            raise StoreTrouble(
+                f"the store {self.folder} cannot be made ({error.strerror}); choose another --store"
+            ) from error
         self._connection = self._connect()
 
     # Nodes.
@@ -77,8 +80,13 @@ class Store:
         self.drop_partial(key)
 
     def fail(self, key: str, spec: Mapping[str, Any], error: str) -> None:
+        """A node cannot be grown. What was measured there before, if anything, stays."""
         self._write(
-            "INSERT OR REPLACE INTO nodes (key, spec, error) VALUES (?, ?, ?)", key, json.dumps(spec), error
+            "INSERT INTO nodes (key, spec, error) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE "
+            "SET error = excluded.error WHERE row IS NULL",
+            key,
+            json.dumps(spec),
+            error,
         )
         self.drop_partial(key)
 
@@ -104,7 +112,9 @@ class Store:
 
     def drop_partial(self, key: str) -> None:
         for slot in (0, 1):
-            self._partial(key, slot).unlink(missing_ok=True)
+            path = self._partial(key, slot)
+            path.unlink(missing_ok=True)
+            checkpoint.temporary(path).unlink(missing_ok=True)
 
     def _partials(self, key: str) -> list[tuple[int, State]]:
         states = [self._load(self._partial(key, slot), key) for slot in (0, 1)]
@@ -122,8 +132,13 @@ class Store:
         )
 
     def finish_run(self, key: str, status: str, result: Any = None, error: str | None = None) -> None:
+        """How a run ended; one that is done stays done, whatever happens to another process that wanted it too."""
         self._write(
-            "UPDATE runs SET status = ?, result = ?, error = ? WHERE key = ?", status, json.dumps(result), error, key
+            "UPDATE runs SET status = ?1, result = ?2, error = ?3 WHERE key = ?4 AND (status != 'done' OR ?1 = 'done')",
+            status,
+            json.dumps(result),
+            error,
+            key,
         )
 
     def runs(self, prefix: str = "") -> list[dict[str, Any]]:
@@ -142,38 +157,42 @@ class Store:
     def prune(self, finished: set[str], wanted: list[str], keep_bytes: int = KEEP_BYTES) -> int:
         """Of the nodes of finished runs, keep the checkpoints of `wanted` ones, the first ones as far as `keep_bytes`
         go; drop the others. Bytes freed."""
-        freed = 0
-        for key in [*wanted, *(finished - set(wanted))]:
+        freed, first = 0, dict.fromkeys(wanted)
+        for key in [*first, *(finished - first.keys())]:
             path = self._checkpoint(key)
-            size = path.stat().st_size if path.exists() else 0
-            if key in wanted and size <= keep_bytes:
+            size = _size(path)
+            if key in first and size <= keep_bytes:
                 keep_bytes -= size
             else:
                 path.unlink(missing_ok=True)
                 freed += size
+            self.drop_partial(key)  # left there by a process that was killed just after its commit
         return freed
 
-    def forget_nodes(self, keep: set[str]) -> int:
-        """Remove the facts about nodes that no run holds; how many."""
-        known = [str(key) for (key,) in self._read("SELECT key FROM nodes")]
-        gone = [key for key in known if key not in keep]
-        for key in gone:
-            self._write("DELETE FROM nodes WHERE key = ?", key)
-        return len(gone)
+    def drop_all_but(self, nodes: set[str], checkpoints: set[str]) -> int:
+        """Forget every node but these, every checkpoint but these and every position inside a lesson. Bytes freed.
+        Only for a store in which every run is done."""
+        for (key,) in self._read("SELECT key FROM nodes"):
+            if key not in nodes:
+                self._write("DELETE FROM nodes WHERE key = ?", key)
+        keep = {self._checkpoint(key) for key in checkpoints}
+        gone = [p for name in ("checkpoints", "partial") for p in (self.folder / name).glob("*") if p not in keep]
+        freed = sum(map(_size, gone))
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return freed
 
     def size_bytes(self) -> int:
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        return sum(_size(path) for path in self.folder.rglob("*") if path.is_file())
 
     @contextlib.contextmanager
-    def lock(self, key: str) -> Iterator[None]:
-        """Hold the right to grow a node. It is given back by the kernel if this process dies."""
+    def lock(self, key: str, while_waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
+        """Hold the right to grow a node. It is given back by the kernel if this process dies. `while_waiting` is called
+        now and then while another process has it, and may raise."""
         path = self.folder / "locks" / key
-        path.parent.mkdir(exist_ok=True)
-        while True:
-            descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
-            if _acquired(descriptor, path):
-                break
+        while not _acquired(descriptor := _open(path), path):
             os.close(descriptor)
+            while_waiting()
             time.sleep(0.05)
         try:
             yield
@@ -191,9 +210,11 @@ class Store:
 
     def _load(self, path: Path, key: str) -> State | None:
         try:
-            return checkpoint.decode(path.read_bytes(), key, path)
+            return checkpoint.read(path, key)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise StoreTrouble(f"{path} cannot be read ({error.strerror or error}); check the folder") from error
         except DamagedFile as error:
             warnings.warn(f"{error}; going on from the last good one", stacklevel=2)
             path.unlink(missing_ok=True)
@@ -203,15 +224,21 @@ class Store:
         path = self.folder / "store.db"
         try:
             connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+        try:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:
-                raise StoreTrouble(f"{path} was written by a newer Engram (format {version}); upgrade Engram to read it")
+                raise StoreTrouble(
+                    f"{path} was written by a newer Engram (format {version}); upgrade Engram to read it"
+                )
             connection.execute("PRAGMA synchronous = FULL")
             if version < VERSION:
                 connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-            return connection
-        except sqlite3.Error as error:
-            raise StoreTrouble(f"the store {path} cannot be opened ({error}); choose another --store") from error
+        except (sqlite3.Error, StoreTrouble) as error:
+            connection.close()
+            raise (error if isinstance(error, StoreTrouble) else _unusable(path, error)) from error
+        return connection
 
     def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return self._execute(query, values).fetchall()
@@ -223,10 +250,35 @@ class Store:
         try:
             return self._connection.execute(query, values)
         except sqlite3.Error as error:
-            raise StoreTrouble(f"the store {self.folder} cannot be used ({error}); what was saved is still there") from error
+            if "disk is full" in str(error):
+                size = sum(len(value) for value in values if isinstance(value, str))
+                raise checkpoint.trouble(OSError(errno.ENOSPC, str(error)), self.folder / "store.db", size) from error
+            raise StoreTrouble(
+                f"the store {self.folder} cannot be used ({error}); what was saved is still there"
+            ) from error
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> StoreTrouble:
+    return StoreTrouble(f"the store {path} cannot be opened ({error}); choose another --store")
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, 0 where another process has removed it."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        return os.open(path, os.O_CREAT | os.O_RDWR)
+    except OSError as error:
+        raise checkpoint.trouble(error, path, 0) from error
 
 
 def _acquired(descriptor: int, path: Path) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 
 from engram.core import Cost, Curve, Learner, Lesson, Row, State, Step, Stream
@@ -32,8 +33,9 @@ from engram.store import Store
 from engram.streams import rebuild
 
 BITS = 1  # raised by every change of the library that changes the bits of a node
-CHECKPOINT_SECONDS = float(os.environ.get("ENGRAM_CHECKPOINT_SECONDS", "10"))  # how often a position inside a lesson is saved
-CHECKPOINT_SHARE = 0.02  # at most this share of the time goes into saving
+# How often a position inside a lesson is saved, and the share of the time that saving may take at most.
+CHECKPOINT_SECONDS = float(os.environ.get("ENGRAM_CHECKPOINT_SECONDS", "10"))
+CHECKPOINT_SHARE = 0.02
 
 CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, bit for bit
 
@@ -115,13 +117,20 @@ def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | 
     Several processes may ask for the same node at once; one learns, the others wait. `stream` is needed only where it
     cannot be rebuilt from its spec. `watch` is told of every step and may raise to stop; the position is saved first.
     """
-    row, failure = store.row(node.key), store.failure(node.key)
+    row = _known(node, store)
+    if row is None:
+        watch = watch or _ignore
+        with store.lock(node.key, lambda: watch(node, Step(0, 1))):
+            return _known(node, store) or _learn(node, store, stream or stream_of(node), watch)[1]
+    return row
+
+
+def _known(node: Node, store: Store) -> Row | None:
+    """What is in the store about a node, `Diverged` where it cannot be grown."""
+    failure = store.failure(node.key)
     if failure is not None:
         raise Diverged(failure)
-    if row is None:
-        with store.lock(node.key):
-            row = store.row(node.key) or _learn(node, store, stream or stream_of(node), watch or _ignore)[1]
-    return row
+    return store.row(node.key)
 
 
 def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings: Mapping[str, Any]) -> Learner:
@@ -133,7 +142,7 @@ def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings:
     if node.path:
         state = store.state(node.key)
         if state is None:
-            with store.lock(node.key):
+            with store.lock(node.key, lambda: watch(node, Step(0, 1))):
                 state = store.state(node.key) or _learn(node, store, stream, watch)[0].state()
         learner.load(state)
     return learner
@@ -217,8 +226,12 @@ class _Teaching:
 def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) -> Row:
     seconds = teaching.seconds
     seen = [stream[task] for task in node.tasks]
-    result = evaluate(learner, seen)
     parameters = learner.parameters().detach().float().contiguous().numpy()
+    if not np.isfinite(parameters).all():  # the last step of a lesson can spoil them, and no loss comes after it
+        last = stream[node.path[-1].tasks[-1]]
+        value = parameters[~np.isfinite(parameters)][0]
+        raise Diverged(f"a parameter became {value} at the end of task {last.index + 1} ({last.name}); lower the rate")
+    result = evaluate(learner, seen)
     if sys.byteorder != "little":
         parameters = parameters.byteswap()
     steps = sorted(teaching.curve)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from toy_entries import FILES, entry_of
 
+from engram import datasets
 from engram.datasets import api
 from engram.datasets.catalogue import Entry
 
@@ -44,3 +46,14 @@ def install(data, catalogue):
         return entry
 
     return put
+
+
+@pytest.fixture
+def fetch(catalogue):
+    """Fetch a dataset with these roads."""
+
+    def run(*ways, files=FILES, timeout=5.0):
+        catalogue(entry_of("idx", files, roads=ways))
+        return datasets.fetch("toy", timeout=timeout)
+
+    return run

@@ -107,12 +107,17 @@ def test_a_missing_member(tmp_path):
         read(tar_of(tmp_path / "a.tgz", member("folder/b.bin")))
 
 
-def test_every_cut_is_noticed(tmp_path):
-    good = tar_of(tmp_path / "good.tgz", member(), member("folder/b.bin", bytes(range(256)) * 8)).read_bytes()
-    for length in range(0, len(good) - 8, 5):
+def test_every_cut_is_noticed_or_harmless(tmp_path):
+    files = {"folder/a.bin": b"hello", "folder/b.bin": bytes(range(256)) * 8}
+    good = tar_of(tmp_path / "good.tgz", *(member(*file) for file in files.items())).read_bytes()
+    noticed = 0
+    for length in range(0, len(good), 5):
         (tmp_path / "cut.tgz").write_bytes(good[:length])
-        with pytest.raises(DamagedFile):
-            read(tmp_path / "cut.tgz", {"folder/a.bin": 5, "folder/b.bin": 2048})
+        try:
+            assert read(tmp_path / "cut.tgz", {name: len(content) for name, content in files.items()}) == files
+        except DamagedFile:
+            noticed += 1
+    assert noticed > 50
 
 
 def test_something_else_than_an_archive(tmp_path):

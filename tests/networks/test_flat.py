@@ -39,7 +39,6 @@ def test_parameters_and_gradients_are_views(network):
     _assert_views(network)
     _backward(network)
     _assert_views(network)
-    assert network.grad.abs().min(dim=0).values >= 0
     assert (network.grad != 0).sum() > len(network.grad) // 2
 
 

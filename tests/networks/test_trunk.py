@@ -100,7 +100,12 @@ def test_dropout_without_a_generator_is_an_error():
 
 
 def test_every_word_of_a_purpose_counts():
-    seeds = [derived_seed(0, "order", 1), derived_seed(0, "order", 2), derived_seed(1, "order", 1), derived_seed(0, "fisher", 1)]
+    seeds = [
+        derived_seed(0, "order", 1),
+        derived_seed(0, "order", 2),
+        derived_seed(1, "order", 1),
+        derived_seed(0, "fisher", 1),
+    ]
     assert len(set(seeds)) == 4
     assert derived_seed(0, "order", 1) == seeds[0]
     assert all(0 <= seed < 2**63 for seed in seeds)

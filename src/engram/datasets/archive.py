@@ -1,6 +1,6 @@
 """Named members of a .tar.gz, as streams. Nothing is unpacked to disk here, and no name in the archive becomes a path.
 
-`tarfile` itself is not used to walk the archive: `extractall` could be made to write outside its folder
+`tarfile` itself is not used to walk the archive: its way to extract could be made to write outside its folder
 (CVE-2025-4517), and its reader takes headers of any promised length into memory.
 """
 
@@ -11,7 +11,6 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 from engram.datasets.digest import CHUNK
 from engram.errors import DamagedFile
@@ -20,17 +19,25 @@ _BLOCK = 512
 _MOST_MEMBERS = 10_000
 _MOST_BYTES = 1 << 30
 _MOST_EXTENDED_BYTES = 1 << 16
+_BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
+_PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE)
 _EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 
 
 class Member:
     """The bytes of one member, readable until the next one is asked for."""
 
-    def __init__(self, stream: BinaryIO, size: int):
-        self._stream, self.left = stream, size
+    def __init__(self, stream: gzip.GzipFile, size: int, where: str):
+        self._stream, self.left, self._where = stream, size, where
 
     def read(self, size: int = -1) -> bytes:
-        content = self._stream.read(self.left if size < 0 else min(size, self.left))
+        size = self.left if size < 0 else min(size, self.left)
+        try:
+            content = self._stream.read(size)
+        except _BROKEN as error:
+            raise _not_whole(self._where, error) from error
+        if size and not content:
+            raise _not_whole(self._where, "it ends inside a member")
         self.left -= len(content)
         return content
 
@@ -44,13 +51,15 @@ def members(path: Path, wanted: Mapping[str, int], where: str) -> Iterator[tuple
     try:
         with gzip.open(path, "rb") as stream:
             for info in _headers(stream, where):
-                member = Member(stream, info.size)  # type: ignore[arg-type]
+                member = Member(stream, info.size, where)
                 if info.name in wanted:
                     _refuse_unexpected(info, missing.pop(info.name, None), where)
                     yield info.name, member
-                _skip(stream, member.left + -info.size % _BLOCK)  # type: ignore[arg-type]
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DamagedFile(f"{where} is not a whole .tar.gz: {error}") from error
+                member.left += -info.size % _BLOCK
+                while member.left:
+                    member.read(CHUNK)
+    except _BROKEN as error:
+        raise _not_whole(where, error) from error
     if missing:
         raise DamagedFile(f"{where} does not hold {', '.join(missing)}")
 
@@ -72,15 +81,14 @@ def _header(block: bytes, where: str) -> tarfile.TarInfo:
     try:
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except tarfile.HeaderError as error:
-        raise DamagedFile(f"{where} is not a whole .tar.gz: {error}") from error
+        raise _not_whole(where, error) from error
 
 
 def _refuse_hostile(info: tarfile.TarInfo, where: str) -> None:
     name = info.name
-    harmless = (info.isreg() and not info.issparse()) or info.isdir()
     extended = info.type in _EXTENDED and info.size <= _MOST_EXTENDED_BYTES
     outside = name.startswith("/") or "\\" in name or ":" in name or ".." in name.split("/")
-    if outside or info.size < 0 or not (harmless or extended):
+    if outside or info.size < 0 or not (info.type in _PLAIN or extended):
         raise DamagedFile(f"{where} is refused: its member {name!r} is not a plain file inside the archive")
 
 
@@ -91,9 +99,5 @@ def _refuse_unexpected(info: tarfile.TarInfo, most: int | None, where: str) -> N
         raise DamagedFile(f"{where} is refused: its member {info.name!r} has {info.size} bytes instead of {most}")
 
 
-def _skip(stream: BinaryIO, size: int) -> None:
-    while size > 0:
-        content = stream.read(min(size, CHUNK))
-        if not content:
-            raise EOFError("it ends inside a member")
-        size -= len(content)
+def _not_whole(where: str, why: object) -> DamagedFile:
+    return DamagedFile(f"{where} is not a whole .tar.gz: {why}")

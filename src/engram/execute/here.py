@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.core import Step
-from engram.errors import EngramError, StoreTrouble
+from engram.errors import EngramError, Stopped, StoreTrouble
 from engram.execute.progress import Progress
 from engram.execute.walk import Walk, outcome_of
 from engram.protocols import Outcome
 from engram.store import Store
-from engram.tree import Node, grow
+from engram.tree import Node, Watch, grow
 
 
 def grow_here(walks: Sequence[Walk], store: Store, progress: Progress) -> None:
@@ -18,17 +18,30 @@ def grow_here(walks: Sequence[Walk], store: Store, progress: Progress) -> None:
         progress.check()
         progress.step(node.key, step.done / max(step.total, 1))
 
+    surprises: list[Exception] = []
     for walk in walks:
-        while not walk.over:
-            for node in walk.waiting_for:
-                walk.tell(node.key, _outcome(node, walk, store, watch))
-                progress.grown(node.key)
+        try:
+            _grow(walk, store, progress, watch)
+        except (Stopped, StoreTrouble):
+            raise
+        except Exception as error:  # a bug, ours or a learner's: it costs this run, the others go on, then it is shown
+            walk.fail(f"{type(error).__name__}: {error}")
+            surprises.append(error)
         walk.note(store)
+    if surprises:
+        raise surprises[0]
 
 
-def _outcome(node: Node, walk: Walk, store: Store, watch: object) -> Outcome:
+def _grow(walk: Walk, store: Store, progress: Progress, watch: Watch) -> None:
+    while not walk.over:
+        for node in walk.waiting_for:
+            walk.tell(node.key, _outcome(node, walk, store, watch))
+            progress.grown(node.key)
+
+
+def _outcome(node: Node, walk: Walk, store: Store, watch: Watch) -> Outcome:
     try:
-        return outcome_of(grow(node, store, walk.run.taught, watch), walk.run.head)  # type: ignore[arg-type]
+        return outcome_of(grow(node, store, walk.run.taught, watch), walk.run.head)
     except StoreTrouble:
         raise
     except EngramError as error:

@@ -6,6 +6,7 @@ through the store; the pipes carry only node specs and progress.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -74,18 +75,19 @@ class _Process:
             yield json.loads(line)
 
     def end(self, patience_seconds: float) -> None:
-        """Ask it to stop, and see that it does."""
-        self.process.terminate()
+        """Ask it to stop, and see that it does: an idle one reads the end of its input, a busy one saves first."""
+        self.ask_to_stop()
         try:
             self.process.wait(patience_seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         self.outbox.close()
-        try:
+
+    def ask_to_stop(self) -> None:
+        self.process.terminate()
+        with contextlib.suppress(BrokenPipeError):
             self.inbox.close()
-        except BrokenPipeError:
-            return
 
 
 class _Pool:
@@ -179,7 +181,7 @@ class _Pool:
 
     def close(self) -> None:
         for worker in self.workers:
-            worker.process.terminate()
+            worker.ask_to_stop()
         for worker in self.workers:
             worker.end(PATIENCE_SECONDS)
         self.selector.close()

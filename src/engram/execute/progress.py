@@ -6,7 +6,7 @@ from typing import Protocol as Interface
 
 
 class Progress(Interface):
-    """Told of every node that is grown, and of steps on the way. `check` raises `Stopped` where somebody asked to stop."""
+    """Told of every node that is grown, and of steps on the way. `check` raises `Stopped` if somebody asked."""
 
     def check(self) -> None: ...
     def begin(self, nodes: int) -> None: ...

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any
+from typing import Any, TextIO
 
 from engram.core import Step
 from engram.errors import EngramError, Stopped, StoreTrouble
@@ -24,15 +24,16 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Worker:
-    def __init__(self, store: Store):
-        self.store = store
+    def __init__(self, store: Store, answers: TextIO):
+        self.store, self.answers = store, answers
         self.stop_asked = False
         self.told = 0.0
 
     def serve(self) -> None:
         for line in sys.stdin:
-            answer = self._answer(Node.from_json(json.loads(line)))
-            _tell(answer)
+            self._tell(self._answer(Node.from_json(json.loads(line))))
+            if self.stop_asked:
+                return
 
     def _answer(self, node: Node) -> dict[str, Any]:
         try:
@@ -53,15 +54,21 @@ class Worker:
             raise Stopped
         if time.monotonic() - self.told > TELL_SECONDS:
             self.told = time.monotonic()
-            _tell({"event": "step", "share": step.done / max(step.total, 1)})
+            self._tell({"event": "step", "share": step.done / max(step.total, 1)})
 
     def ask_to_stop(self, *_: object) -> None:
         self.stop_asked = True
 
+    def _tell(self, message: dict[str, Any]) -> None:
+        self.answers.write(json.dumps(message) + "\n")
+        self.answers.flush()
 
-def _tell(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+
+def _answers() -> TextIO:
+    """Our standard output, kept for answers; what a learner or a library prints goes to the log instead."""
+    kept = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return kept
 
 
 def _die_with_parent(parent: int) -> None:
@@ -75,7 +82,7 @@ def _die_with_parent(parent: int) -> None:
 def main() -> None:
     folder, parent = sys.argv[1:]
     _die_with_parent(int(parent))
-    worker = Worker(Store(folder))
+    worker = Worker(Store(folder), _answers())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, worker.ask_to_stop)
     try:

@@ -39,7 +39,9 @@ class GradientLearner(Learner):
         choices=("full", "slots", "none"),
     )
     loss_over = setting(
-        "seen", "labels in the training softmax: the task's, all seen, or all there will be", choices=("task", "seen", "all")
+        "seen",
+        "labels in the training softmax: the task's, all seen, or all there will be",
+        choices=("task", "seen", "all"),
     )
     heads = setting(
         "growing",

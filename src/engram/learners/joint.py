@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-
 from engram.core import Lesson, Split, State, Step
 from engram.learners.gradient import GradientLearner
 from engram.learners.outputs import OutputLayer

@@ -111,7 +111,9 @@ class PartlyPrivate(GradientLearner):
 class SharesTrunk(PartlyPrivate):
     """What is shared is frozen after the first task, or goes on training."""
 
-    trunk = setting("freeze", "after the first task the shared part is frozen, or trained on", choices=("freeze", "finetune"))
+    trunk = setting(
+        "freeze", "after the first task the shared part is frozen, or trained on", choices=("freeze", "finetune")
+    )
 
     def shares_frozen(self) -> bool:
         return self.trunk == "freeze"

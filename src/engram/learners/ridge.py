@@ -17,7 +17,7 @@ from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, State, Step
 from engram.costs import solve_flops
-from engram.errors import BadData
+from engram.errors import BadData, Diverged
 from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint
 from engram.randomness import generator
@@ -59,10 +59,10 @@ class Ridge(Learner):
         total = math.ceil(len(lesson.train) / size)
         while self.done is not None and self.done < total:
             yield Step(self.done, total)
-            self._accumulate(*lesson.train.batch(slice(self.done * size, (self.done + 1) * size)))
+            self._accumulate(lesson, slice(self.done * size, (self.done + 1) * size))
             self.done += 1
         yield Step(total, total)
-        self._solve()
+        self._solve(lesson)
         self.done = None
 
     def _begin(self, lesson: Lesson) -> None:
@@ -77,8 +77,11 @@ class Ridge(Learner):
         values = values.div_(GRID).round_().mul_(GRID)
         return torch.cat([values, values.new_ones(len(values), 1)], dim=1)
 
-    def _accumulate(self, x: Tensor, y: Tensor) -> None:
+    def _accumulate(self, lesson: Lesson, rows: slice) -> None:
+        x, y = lesson.train.batch(rows)
         phi = self.phi(x)
+        if not phi.isfinite().all():
+            raise BadData(f"task {lesson.index + 1} ({lesson.name}) has samples that are not numbers; take them out")
         _, places = self.outputs.active(0, "all")
         targets = torch.nn.functional.one_hot(places[y], self.moment.shape[1]).double()
         self.gram.addmm_(phi.t(), phi)
@@ -86,9 +89,16 @@ class Ridge(Learner):
         size = len(self.gram)
         self.operations += 2 * len(x) * size * (self.weights.shape[0] + size + targets.shape[1])
 
-    def _solve(self) -> None:
+    def _solve(self, lesson: Lesson) -> None:
         penalised = self.gram + self.strength * torch.eye(len(self.gram), dtype=torch.float64)
-        self.solution = torch.cholesky_solve(self.moment, torch.linalg.cholesky(penalised)).float()
+        factor, trouble = torch.linalg.cholesky_ex(penalised)
+        solution = torch.cholesky_solve(self.moment, factor).float()
+        if trouble or not solution.isfinite().all():
+            raise Diverged(
+                f"the equations have no finite solution at task {lesson.index + 1} ({lesson.name}); "
+                f"raise the strength (now {self.strength:g})"
+            )
+        self.solution = solution
         self.operations += solve_flops(len(self.gram), self.moment.shape[1])
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
@@ -105,9 +115,7 @@ class Ridge(Learner):
 
     def state(self) -> State:
         tensors = {"gram": self.gram, "moment": self.moment, "parameters": self.solution}
-        return State(
-            tensors, {"done": self.done, "operations": self.operations, "outputs": self.outputs.state()}
-        )
+        return State(tensors, {"done": self.done, "operations": self.operations, "outputs": self.outputs.state()})
 
     def load(self, state: State) -> None:
         self.gram, self.moment = state.tensors["gram"].clone(), state.tensors["moment"].clone()

@@ -1,7 +1,8 @@
 """Synaptic intelligence (Zenke, Poole, Ganguli 2017): importance is what a parameter did for the loss on its way.
 
 Each step  ω ← ω − g·Δθ  with g the plain gradient before the step and Δθ the step that was really made.
-After a task  Ω ← Ω + max(0, ω / (D² + ξ)), D the parameter's whole way in this task;  loss  L + strength · Σ Ω (θ − θ*)².
+After a task  Ω ← Ω + max(0, ω / (D² + ξ)), D the parameter's whole way in this task.
+Loss  L + strength · Σ Ω (θ − θ*)².
 """
 
 from __future__ import annotations

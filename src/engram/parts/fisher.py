@@ -8,7 +8,7 @@ is summed over positions before it is squared. Only δ is asked of autograd: no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -29,7 +29,7 @@ ESTIMATORS = {
 class Heard(NamedTuple):
     """One layer's call: the layer, what went in, what came out."""
 
-    layer: nn.Module
+    layer: Any
     inputs: Tensor
     outputs: Tensor
 

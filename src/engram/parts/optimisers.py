@@ -28,7 +28,7 @@ class Optimiser:
             self.vectors[name] = torch.cat([old, torch.zeros(size - len(old))])
 
     def reset(self, how: str) -> None:
-        """`full`: as new. `slots`: moments to zero, the step count (Adam's bias correction) runs on. `none`: nothing."""
+        """`full`: as new. `slots`: moments to zero, the step count (bias correction) runs on. `none`: nothing."""
         if how != "none":
             for vector in self.vectors.values():
                 vector.zero_()

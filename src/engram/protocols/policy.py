@@ -9,12 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from engram.errors import BadSetting, EngramError
-
-if TYPE_CHECKING:
-    from engram.tree import Node
+from engram.tree import Node
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class RunFailed(EngramError):
     exit_code = 1
 
 
-Policy = Generator[list["Node"], list[Outcome], tuple["Node", ...]]
+Policy = Generator[list[Node], list[Outcome], tuple[Node, ...]]
 Grid = Sequence[Mapping[str, Any]]
 
 
@@ -65,6 +63,11 @@ def best(outcomes: Sequence[Outcome], scores: Sequence[float]) -> int:
     finished = [place for place, outcome in enumerate(outcomes) if outcome.error is None]
     if not finished:
         raise RunFailed(outcomes[0].error or "nothing could be grown")
+    if len(outcomes) > 1 and not all(outcomes[place].validation for place in finished):
+        raise RunFailed(
+            f"there are no validation samples to choose one of {len(outcomes)} settings by; "
+            "give every task a class with at least 2 training samples, or use --protocol sequential"
+        )
     return max(finished, key=lambda place: (scores[place], -place))
 
 

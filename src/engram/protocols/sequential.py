@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from engram.protocols.policy import Grid, Policy, Protocol, best, one_of
-
-if TYPE_CHECKING:
-    from engram.tree import Node
+from engram.tree import Node
 
 
 class Sequential(Protocol):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from engram.protocols.policy import Grid, Outcome, Policy, Protocol, best
-
-if TYPE_CHECKING:
-    from engram.tree import Node
+from engram.tree import Node
 
 
 class StreamLevel(Protocol):
@@ -20,6 +17,8 @@ class StreamLevel(Protocol):
         alive = list(range(len(grid)))
         latest = [Outcome(()) for _ in grid]
         for task in range(tasks):
+            if not alive:
+                break
             for place in alive:
                 paths[place].append(paths[place][-1].child([task], grid[place], curve))
             outcomes = yield [paths[place][-1] for place in alive]

@@ -1,14 +1,11 @@
-"""Task-level selection (Veniat et al. 2021): the whole grid on every task, the best on that task's validation data stays."""
+"""Task-level selection (Veniat et al. 2021): the grid on every task, the best on that task's validation data stays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from engram.protocols.policy import Grid, Policy, Protocol, best
-
-if TYPE_CHECKING:
-    from engram.tree import Node
+from engram.tree import Node
 
 
 class TaskLevel(Protocol):

@@ -1,0 +1,197 @@
+"""What a training step costs, as a ratio to the same step in a hand-written PyTorch loop.
+
+    python benchmarks/step_cost.py [--json] [--rounds N] [--check]
+
+CPU time on one thread. All contestants are measured in one process, a few steps of each in turn, so that whatever
+else the machine does strikes them alike; a ratio is the median over rounds. The learners run their real `learn`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engram.core import Lesson, Outline, Split
+from engram.learners import create
+from engram.learners.ewc import EWC
+from engram.networks import Blueprint
+
+IMAGES, SHORT, CLASSES, SCALE = 60_000, 1280, tuple(range(10)), 1 / 255
+WARM_UP = 3
+Work = Callable[[], object]
+
+
+class Contest(NamedTuple):
+    """Two pieces of work and how many times the second's CPU time the first may take."""
+
+    name: str
+    ours: Work
+    plain: Work
+    limit: float
+
+
+class Result(NamedTuple):
+    ratio: float
+    ratio_of_sums: float
+    plain_ms: float
+    limit: float
+
+    @property
+    def ok(self) -> bool:
+        return self.ratio <= self.limit
+
+
+def images() -> tuple[Tensor, Tensor]:
+    """As many bytes and labels as MNIST has, at random, and as few of them not zero."""
+    source = torch.Generator().manual_seed(0)
+    x = torch.randint(0, 256, (IMAGES, 1, 28, 28), dtype=torch.uint8, generator=source)
+    x *= torch.randint(0, 5, x.shape, dtype=torch.uint8, generator=source) == 0
+    return x, torch.randint(0, 10, (IMAGES,), generator=source)
+
+
+def plain_model(widths: tuple[int, ...]) -> nn.Sequential:
+    layers: list[nn.Module] = [nn.Flatten()]
+    inputs = 784
+    for width in widths:
+        layers += [nn.Linear(inputs, width), nn.ReLU()]
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, 10))
+
+
+def plain_steps(x: Tensor, y: Tensor, widths: tuple[int, ...], batch: int) -> Iterator[None]:
+    """The loop that everybody writes."""
+    model = plain_model(widths)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    while True:
+        order = torch.randperm(len(x))
+        for start in range(0, len(x), batch):
+            index = order[start : start + batch]
+            optimiser.zero_grad()
+            loss = F.cross_entropy(model(x[index].float() * SCALE), y[index])
+            loss.backward()
+            optimiser.step()
+            yield
+
+
+def learner_steps(name: str, x: Tensor, y: Tensor, widths: tuple[int, ...], batch: int, steps: int) -> Iterator:
+    """A learner's steps on all images, after two short tasks."""
+    epochs = math.ceil(steps * batch / len(x))
+    network, settings = Blueprint.of("mlp", widths=widths), {"batch": batch, "epochs": epochs}
+    learner = create(name, Outline((1, 28, 28), CLASSES), 0, network, settings)
+    for k in range(2):
+        for _ in learner.learn(lesson(k, x[:SHORT], y[:SHORT])):
+            pass
+    return learner.learn(lesson(2, x, y))
+
+
+def lesson(index: int, x: Tensor, y: Tensor) -> Lesson:
+    return Lesson(f"task {index + 1}", index, CLASSES, Split(x, y, scale=SCALE), Split(x[:0], y[:0], scale=SCALE))
+
+
+def chunk(steps: Iterator, count: int) -> Work:
+    """So many further steps each time it is called."""
+
+    def run() -> None:
+        if sum(1 for _ in islice(steps, count)) < count:
+            raise RuntimeError("a learner ran out of steps; the lesson is too short for so many rounds")
+
+    return run
+
+
+def fisher_work(x: Tensor, y: Tensor) -> tuple[Work, Work]:
+    """The exact Fisher information of some images, and one plain pass over them."""
+    some = lesson(0, x[:SHORT], y[:SHORT])
+    learner = EWC(Outline((1, 28, 28), CLASSES), 0, Blueprint.of("mlp", widths=(256, 256)), fisher_samples=0)
+    for _ in learner.learn(some):
+        pass
+    model = plain_model((256, 256))
+
+    def plain() -> None:
+        for start in range(0, SHORT, 64):
+            model.zero_grad()
+            index = slice(start, start + 64)
+            F.cross_entropy(model(x[index].float() * SCALE), y[index]).backward()
+
+    return lambda: learner.fisher_information(some), plain
+
+
+def contests(rounds: int) -> list[Contest]:
+    x, y = images()
+    found = []
+    sizes = (((256, 256), 64, 20, {"finetune": 1.05, "ewc": 1.25, "si": 1.30}), ((80, 80), 16, 80, {"finetune": 1.25}))
+    for widths, batch, count, limits in sizes:
+        plain = chunk(plain_steps(x, y, widths, batch), count)
+        for name, limit in limits.items():
+            ours = learner_steps(name, x, y, widths, batch, (rounds + WARM_UP) * count)
+            shape = "-".join(map(str, (784, *widths, 10)))
+            found.append(Contest(f"{name} {shape} batch {batch}", chunk(ours, count), plain, limit))
+    return [*found, Contest("fisher 784-256-256-10", *fisher_work(x, y), 2.0)]
+
+
+def cpu_seconds(work: Work) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def measure(rounds: int) -> dict[str, Result]:
+    """Every contest, interleaved. Contestants swap places each round; a shared plain loop runs beside each of them."""
+    everyone = contests(rounds)
+    times: dict[str, list[tuple[float, float]]] = {contest.name: [] for contest in everyone}
+    for turn in range(rounds + WARM_UP):
+        for contest in everyone:
+            if turn % 2:
+                ours, plain = cpu_seconds(contest.ours), cpu_seconds(contest.plain)
+            else:
+                plain, ours = cpu_seconds(contest.plain), cpu_seconds(contest.ours)
+            if turn >= WARM_UP:
+                times[contest.name].append((ours, plain))
+    return {contest.name: summarise(times[contest.name], contest.limit) for contest in everyone}
+
+
+def summarise(times: list[tuple[float, float]], limit: float) -> Result:
+    ours, plain = (sum(column) for column in zip(*times))
+    ratio = statistics.median(o / p for o, p in times)
+    return Result(ratio, ours / plain, 1e3 * statistics.median(p for _, p in times), limit)
+
+
+def table(results: dict[str, Result]) -> str:
+    lines = [f"{'':34}{'ratio':>7}{'of sums':>9}{'limit':>7}"]
+    for name, r in results.items():
+        lines.append(f"{name:34}{r.ratio:7.3f}{r.ratio_of_sums:9.3f}{r.limit:7.2f}  {'ok' if r.ok else 'TOO SLOW'}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--rounds", type=int, default=40, help="rounds to take the median over (40)")
+    parser.add_argument("--check", action="store_true", help="leave with 1 if a limit is exceeded")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1:
+        parser.error(f"--rounds {arguments.rounds} is too few; give at least 1")
+    torch.set_num_threads(1)
+    # moments of units that have died decay into denormal numbers, which make a step two to four times as slow, and
+    # in one contestant sooner than in another: not what is measured here
+    torch.set_flush_denormal(True)
+    results = measure(arguments.rounds)
+    if arguments.json:
+        print(json.dumps({name: {**r._asdict(), "ok": r.ok} for name, r in results.items()}, indent=2))
+    else:
+        print(table(results))
+    return int(arguments.check and not all(r.ok for r in results.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

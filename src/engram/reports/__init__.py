@@ -1,0 +1,1 @@
+"""From records to what people look at: tables for the terminal, figures. Reports never train."""

@@ -1,0 +1,57 @@
+"""Records of several seeds as one line: mean, standard deviation, how many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+from engram.metrics import spread
+from engram.record import Record
+
+
+def done(records: Iterable[Record]) -> list[Record]:
+    return [record for record in records if record.status == "done"]
+
+
+def metric_spreads(records: Sequence[Record]) -> dict[str, dict[str, float]]:
+    """Every metric over the runs that are done. A failed run is counted in none and shown as failed."""
+    values = [record.metrics() for record in done(records)]
+    return {name: spread([v[name] for v in values]) for name in (values[0] if values else {})}
+
+
+def cost_spreads(records: Sequence[Record]) -> dict[str, dict[str, float]]:
+    finished = done(records)
+    return {
+        "bytes": spread([float(record.bytes["total"]) for record in finished]),
+        "flops": spread([float(record.flops) for record in finished]),
+        "seconds": spread([record.seconds for record in finished]),
+    }
+
+
+def by_method(records: Iterable[Record]) -> list[list[Record]]:
+    """Records that differ only in their seed, together, in the order in which they came."""
+
+    def method(record: Record) -> str:
+        return repr(
+            (record.stream, record.learner, record.head, record.protocol, sorted(record.settings.items(), key=str))
+        )
+
+    places: dict[str, int] = {}
+    listed = list(records)
+    for record in listed:
+        places.setdefault(method(record), len(places))
+    ordered = sorted(listed, key=lambda record: places[method(record)])
+    return [list(group) for _, group in groupby(ordered, key=method)]
+
+
+def plain(value: Any) -> Any:
+    """A value as strict JSON: not-a-number and infinities become null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value

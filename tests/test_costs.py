@@ -1,0 +1,145 @@
+"""Bytes and operations, against the formulas of the papers and counting by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from engram.core import State
+from engram.costs import describe_bytes, forward_flops, head_flops, itemise, solve_flops
+from engram.networks import Blueprint
+
+STEM, REST, FEATURES = 65 * 12, 13 * 10, 10
+TRUNK = STEM + REST
+HEAD = 2 * (FEATURES + 1)
+SHARED = TRUNK + 10 * (FEATURES + 1)  # the permuted lessons' one head of ten
+
+
+def _bytes(learner):
+    return itemise(learner.state())
+
+
+@pytest.mark.parametrize(
+    "name, settings, count",
+    [
+        ("finetune", {}, lambda tasks: TRUNK + tasks * HEAD),
+        ("finetune", {"heads": "per-task"}, lambda tasks: TRUNK + tasks * HEAD),
+        ("finetune", {"optimizer_reset": "none"}, lambda tasks: 3 * (TRUNK + tasks * HEAD)),
+        ("independent", {}, lambda tasks: tasks * (TRUNK + HEAD)),
+        ("new-head", {}, lambda tasks: TRUNK + tasks * HEAD),
+        ("new-leg", {}, lambda tasks: TRUNK + HEAD + (tasks - 1) * STEM),
+        ("ewc", {"heads": "per-task"}, lambda tasks: (1 + 2 * tasks) * TRUNK + tasks * HEAD),
+        ("online-ewc", {"heads": "per-task"}, lambda tasks: 3 * TRUNK + tasks * HEAD),
+        ("si", {"heads": "per-task"}, lambda tasks: 4 * TRUNK + tasks * HEAD),
+    ],
+)
+def test_bytes_of_split_tasks(name, settings, count, make, teach, digits_lessons):
+    learner = make(name, **settings)
+    for tasks, lesson in enumerate(digits_lessons[:3], start=1):
+        teach(learner, [lesson])
+        assert _bytes(learner)["total"] == 4 * count(tasks)
+
+
+@pytest.mark.parametrize(
+    "name, count",
+    [
+        ("finetune", lambda tasks: SHARED),
+        ("ewc", lambda tasks: (1 + 2 * tasks) * SHARED),
+        ("online-ewc", lambda tasks: 3 * SHARED),
+        ("si", lambda tasks: 4 * SHARED),
+    ],
+)
+def test_bytes_of_a_shared_head(name, count, make, teach, permuted_lessons):
+    learner = make(name)
+    for tasks, lesson in enumerate(permuted_lessons, start=1):
+        teach(learner, [lesson])
+        assert _bytes(learner)["total"] == 4 * count(tasks)
+
+
+def test_bytes_are_itemised(make, teach, permuted_lessons):
+    learner = teach(make("ewc"), permuted_lessons[:2])
+    assert _bytes(learner) == {
+        "parameters": 4 * TRUNK,
+        "heads": 4 * 110,
+        "importance": 2 * 4 * SHARED,
+        "anchor": 2 * 4 * SHARED,
+        "total": 5 * 4 * SHARED,
+    }
+
+
+def test_joint_training_keeps_the_samples(make, teach, digits_lessons):
+    items = _bytes(teach(make("joint"), digits_lessons[:2]))
+    assert items["samples"] == 180 * (64 + 8)
+
+
+def test_bytes_of_any_number_format():
+    tensors = {
+        "a.x": torch.zeros(3, dtype=torch.uint8),
+        "a.y": torch.zeros(2, dtype=torch.float64),
+        "b": torch.zeros(1),
+    }
+    assert itemise(State(tensors, {})) == {"a": 19, "b": 4, "total": 23}
+
+
+def test_published_sizes():
+    """Kemker et al.: D-400-400-C; Veniat et al.: 784-1000-1000-10 has 1 796 010 parameters."""
+    for widths, inputs, classes, count in (
+        ("400-400", 2048, 200, 2048 * 400 + 400 + 400 * 400 + 400 + 400 * 200 + 200),
+        ("1000-1000", 784, 10, 1_796_010),
+    ):
+        network = Blueprint.of("mlp", widths=widths).build((inputs,), seed=0)
+        assert network.trunk_size + classes * network.row_size == count
+
+
+def test_operations_of_training_an_mlp(make, teach, permuted_lessons):
+    learner = teach(make("finetune", epochs=2), permuted_lessons[:1])
+    multiplications = 64 * 12 + 12 * 10 + 10 * 10
+    assert learner.flops() == 2 * 150 * 3 * 2 * multiplications
+
+
+def test_the_head_counts_as_large_as_it_is(make, teach, digits_lessons):
+    learner = teach(make("finetune"), digits_lessons[:2])
+    per_sample = [3 * 2 * (64 * 12 + 12 * 10 + 10 * rows) for rows in (2, 4)]
+    assert learner.flops() == 90 * sum(per_sample)
+
+
+def test_the_fisher_information_adds_its_own_operations(make, teach, permuted_lessons):
+    """Forward, backward and one more product: four forward passes for each of the fifty samples."""
+    multiplications = 64 * 12 + 12 * 10 + 10 * 10
+    learner = teach(make("ewc", fisher_samples=50), permuted_lessons[:1])
+    assert learner.flops() == (150 * 3 + 50 * 4) * 2 * multiplications
+
+
+def test_frozen_parts_cost_less(make, teach, digits_lessons):
+    stem, rest, head = 64 * 12, 12 * 10, 10 * 2
+    new_head, new_leg, independent = (
+        teach(make(name), digits_lessons[:2]).flops() for name in ("new-head", "new-leg", "independent")
+    )
+    whole = 3 * (stem + rest + head)
+    assert independent == 90 * 2 * (2 * whole)
+    assert new_head == 90 * 2 * (whole + stem + rest + 3 * head)
+    assert new_leg == 90 * 2 * (whole + 2 * (stem + rest + head) + stem)
+
+
+@pytest.mark.parametrize(
+    "name, multiplications",
+    [
+        ("rwalk-cnn", 1024 * (27 * 32 + 288 * 32) + 256 * (288 * 64 + 576 * 64)),
+        ("pfuelb-conv", 1024 * 75 * 32 + 256 * 800 * 64 + 4096 * 1024),
+    ],
+)
+def test_operations_of_convolutions(name, multiplications):
+    network = Blueprint.of(name).build((3, 32, 32), seed=0)
+    assert forward_flops(network.trunk, (3, 32, 32)) == 2 * multiplications
+    assert head_flops(network, 7) == 2 * 7 * network.trunk.features
+
+
+def test_operations_of_a_solution():
+    assert solve_flops(30, 4) == 9000 + 2 * 900 * 4
+
+
+@pytest.mark.parametrize(
+    "total, words", [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_084_000, "1.08 MB"), (2_500_000_000, "2.5 GB")]
+)
+def test_bytes_in_words(total, words):
+    assert describe_bytes({"total": total}) == words

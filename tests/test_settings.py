@@ -1,0 +1,117 @@
+"""Settings: what a user may write, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.errors import BadSetting, UnknownName
+from engram.settings import Setting, apply, declared, resolve, setting
+
+
+class Base:
+    rate = setting(1e-3, "size of a step", above=0)
+    epochs = setting(1, "passes", at_least=1)
+    heads = setting("growing", "outputs", choices=("growing", "masked"))
+    other = 3
+
+
+class Derived(Base):
+    epochs = setting(5, "more passes", at_least=2)
+    heads = "masked"
+    widths = setting((256, 256), "units", at_least=1)
+    quick = setting(False, "less")
+
+
+@pytest.mark.parametrize(
+    "default, given, value",
+    [
+        (1, "12", 12),
+        (1, 3.0, 3),
+        (0.5, "1e-4", 1e-4),
+        (0.5, 2, 2.0),
+        ((1,), "400-300", (400, 300)),
+        ((1,), "80", (80,)),
+        ((1,), 80, (80,)),
+        ((1,), [4, 5], (4, 5)),
+        (False, "yes", True),
+        (True, "off", False),
+        (True, False, False),
+        ("adam", "sgd", "sgd"),
+    ],
+)
+def test_parsing(default, given, value):
+    parsed = Setting(default, "help").parse("name", given)
+    assert parsed == value
+    assert type(parsed) is type(default)
+
+
+@pytest.mark.parametrize(
+    "default, given, kind",
+    [
+        (1, "many", "a whole number; for example name=1"),
+        (1, "2.5", "a whole number"),
+        (1, 2.5, "a whole number"),
+        (1, True, "a whole number"),
+        (1, None, "a whole number"),
+        (0.5, "fast", "a number; for example name=0.5"),
+        (0.5, "nan", "a number"),
+        (0.5, True, "a number"),
+        ((8, 9), "a-b", "whole numbers; for example name=8-9"),
+        (True, "maybe", "true or false"),
+        ("adam", 3, "text"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(default, given, kind):
+    with pytest.raises(BadSetting) as error:
+        Setting(default, "help").parse("name", given)
+    assert f"name={given!r} is not {kind}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "limits, good, bad, words",
+    [
+        ({"at_least": 1}, 1, 0.5, "at least 1"),
+        ({"above": 0}, 0.1, 0, "above 0"),
+        ({"at_most": 1}, 1, 1.5, "at most 1"),
+        ({"below": 1}, 0.9, 1, "below 1"),
+    ],
+)
+def test_ranges(limits, good, bad, words):
+    limited = Setting(0.5, "help", **limits)
+    assert limited.parse("name", good) == good
+    with pytest.raises(BadSetting, match=f"name={float(bad)} is out of range; it must be {words}"):
+        limited.parse("name", bad)
+
+
+def test_every_part_of_a_list_is_checked():
+    with pytest.raises(BadSetting, match="widths=0 is out of range"):
+        Setting((1,), "help", at_least=1).parse("widths", "256-0")
+
+
+def test_choices():
+    with pytest.raises(BadSetting, match="heads='many' is not possible; choose one of: growing, masked"):
+        Setting("growing", "help", choices=("growing", "masked")).parse("heads", "many")
+
+
+def test_declarations_are_inherited_replaced_and_withdrawn():
+    assert list(declared(Base)) == ["rate", "epochs", "heads"]
+    assert set(declared(Derived)) == {"rate", "epochs", "widths", "quick"}
+    assert declared(Derived)["epochs"].default == 5
+    assert declared(Derived)["rate"] is Base.rate
+
+
+def test_resolving_fills_in_defaults_and_checks():
+    values = resolve("learner 'it'", declared(Derived), {"epochs": "7", "widths": "80-80"})
+    assert values == {"rate": 1e-3, "epochs": 7, "widths": (80, 80), "quick": False}
+    owner = Derived()
+    apply(owner, values)
+    assert (owner.epochs, owner.rate) == (7, 1e-3)
+    with pytest.raises(BadSetting):
+        resolve("learner 'it'", declared(Derived), {"epochs": 1})
+
+
+def test_an_unknown_setting_is_met_with_a_suggestion():
+    with pytest.raises(UnknownName, match="no setting of learner 'it' called 'epoch'; did you mean 'epochs'"):
+        resolve("learner 'it'", declared(Derived), {"epoch": 1})
+    with pytest.raises(UnknownName, match="choose one of: epochs, quick, rate, widths"):
+        resolve("learner 'it'", declared(Derived), {"zzz": 1})
