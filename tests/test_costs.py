@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engram.core import State
-from engram.costs import describe_bytes, forward_flops, head_flops, itemise, solve_flops
+from engram.costs import forward_flops, head_flops, itemise, solve_flops
 from engram.networks import Blueprint
 
 STEM, REST, FEATURES = 65 * 12, 13 * 10, 10
@@ -136,10 +136,3 @@ def test_operations_of_convolutions(name, multiplications):
 
 def test_operations_of_a_solution():
     assert solve_flops(30, 4) == 9000 + 2 * 900 * 4
-
-
-@pytest.mark.parametrize(
-    "total, words", [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_084_000, "1.08 MB"), (2_500_000_000, "2.5 GB")]
-)
-def test_bytes_in_words(total, words):
-    assert describe_bytes({"total": total}) == words

@@ -16,8 +16,14 @@ def _settings(known: Mapping[str, Setting]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _help(cls: type) -> str:
+def _help(cls: object) -> str:
     return (inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _method(cls: type) -> str:
+    """What a learner does. Ours have a file each, which opens with it."""
+    module = inspect.getmodule(cls)
+    return _help(module if module and module.__name__.startswith("engram.learners.") else cls)
 
 
 def datasets() -> list[dict[str, Any]]:
@@ -40,7 +46,7 @@ def learners() -> list[dict[str, Any]]:
     from engram.settings import declared
 
     return [
-        {"name": name, "help": _help(cls), "settings": _settings(declared(cls))} for name, cls in registered().items()
+        {"name": name, "help": _method(cls), "settings": _settings(declared(cls))} for name, cls in registered().items()
     ]
 
 

@@ -29,7 +29,8 @@ _HEADER = len(_MAGIC) + 64 + 1
 def encode(state: State, key: str) -> bytes:
     """The bytes of a checkpoint that belongs to `key`."""
     arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.tensors.items()}
-    rest = json.dumps({"key": key, "plain": state.plain})  # one entry: several would be written in random order
+    # One entry, since several would be written in random order; with the names, since safetensors sorts the tensors.
+    rest = json.dumps({"key": key, "names": list(arrays), "plain": state.plain})
     body = safetensors.numpy.save(arrays, {"engram": rest})
     return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
@@ -39,14 +40,17 @@ def decode(content: bytes, key: str, where: object) -> State:
     body = content[_HEADER:]
     if not content.startswith(_MAGIC):
         raise DamagedFile(f"{where} is not a checkpoint; it was not used")
-    expected, found = content[len(_MAGIC) : _HEADER - 1].decode("ascii", "replace"), hashlib.sha256(body).hexdigest()
+    expected, found = content[len(_MAGIC) : _HEADER].decode("ascii", "replace"), hashlib.sha256(body).hexdigest() + "\n"
     if expected != found:
-        raise DamagedFile(f"{where} is damaged (expected sha256 {expected}, found {found}); it was not used")
+        raise DamagedFile(
+            f"{where} is damaged (expected sha256 {expected.strip()}, found {found.strip()}); it was not used"
+        )
     try:
         tensors = safetensors.torch.load(body)
         metadata = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])["__metadata__"]
         rest = json.loads(metadata["engram"])
         plain, owner = rest["plain"], str(rest["key"])
+        tensors = {name: tensors[name] for name in rest["names"]}
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedFile(f"{where} cannot be read ({error}); it was not used") from error
     if owner != key:

@@ -42,6 +42,11 @@ class Dataset:
         return tuple(self.x_train.shape[1:])
 
 
+def pick(values: Tensor, index: Tensor | slice) -> Tensor:
+    """`values[index]`, several times faster for a tensor of positions."""
+    return values[index] if isinstance(index, slice) else values.index_select(0, index)
+
+
 class Split:
     """Some rows of a dataset with their labels, and what a stream does to each sample on its way into a batch."""
 
@@ -72,12 +77,9 @@ class Split:
 
     def raw(self, index: Tensor | slice) -> Tensor:
         """The samples at these positions in the dataset's own number format."""
-        if self.rows is not None:
-            x = self.x[self.rows[index]]
-        else:
-            x = self.x[index]
+        x = pick(self.x, index if self.rows is None else pick(self.rows, index))
         if self.permutation is not None:
-            x = x.flatten(1)[:, self.permutation].view(x.shape)
+            x = x.flatten(1).index_select(1, self.permutation).view(x.shape)
         if self.width is not None:
             flat = x.flatten(1)
             x = torch.nn.functional.pad(flat, (0, self.width - flat.shape[1]))
@@ -87,7 +89,7 @@ class Split:
         """Scaled float32 samples and their labels."""
         x = self.raw(index)
         x = x.float() if x.dtype != torch.float32 else x
-        return (x * self.scale if self.scale != 1.0 else x), self.y[index]
+        return (x * self.scale if self.scale != 1.0 else x), pick(self.y, index)
 
     def take(self, index: Tensor) -> Split:
         """The split that holds only these positions."""

@@ -6,8 +6,6 @@ part of their names. Operations are 2 a multiply-add; a backward pass counts as 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -56,10 +54,3 @@ def head_flops(network: FlatNetwork, rows: int) -> int:
 def solve_flops(size: int, columns: int) -> int:
     """A symmetric positive system of `size` unknowns for several right-hand sides: Cholesky and two substitutions."""
     return size**3 // 3 + 2 * size * size * columns
-
-
-def describe_bytes(items: Mapping[str, int]) -> str:
-    """A total in the unit that suits it: '1.08 MB'. MB is 10⁶ bytes, as in the papers."""
-    total = items["total"]
-    exponent = min(max(int(math.log10(total) // 3), 0), 4) if total else 0
-    return f"{total / 1000**exponent:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[exponent]}"

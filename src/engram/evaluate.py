@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Learner, Split, Task
+from engram.errors import Diverged
 
 BATCH = 1000
 
@@ -67,6 +68,8 @@ def hits(learner: Learner, task: Task, split: Split) -> Hits:
     single, multi = [], []
     for x, y in split.batches(BATCH):
         scores = learner.predict(x, asked)
+        if not torch.isfinite(scores).all():
+            raise Diverged(f"the scores on task {task.index + 1} ({task.name}) are not finite; lower the rate")
         if not learner.needs_task:
             single.append(classes[scores.argmax(1)] == y)
             scores = scores.masked_fill(other, float("-inf"))
@@ -85,9 +88,7 @@ def _shares(rights: Iterator[Tensor]) -> tuple[float, ...]:
 
 def _per_class(results: Sequence[Hits]) -> dict[str, float]:
     """Accuracy on each class over all tasks that have it."""
-    labels = torch.cat([h.labels for h in results])
+    found, places = torch.unique(torch.cat([h.labels for h in results]), return_inverse=True)
     right = torch.cat([h.best for h in results])
-    size = int(labels.max()) + 1
-    totals = torch.bincount(labels, minlength=size).tolist()
-    correct = torch.bincount(labels, weights=right.double(), minlength=size).tolist()
-    return {str(label): correct[label] / total for label, total in enumerate(totals) if total}
+    totals, correct = torch.bincount(places).tolist(), torch.bincount(places, weights=right.double()).tolist()
+    return {str(label): hit / total for label, hit, total in zip(found.tolist(), correct, totals, strict=True)}

@@ -155,6 +155,7 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     lesson = Lesson.union([stream[task].lesson() for task in growth.tasks])
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # more threads would change the bits, and beside another busy process be slower
+    torch.set_flush_denormal(True)  # moments that fade away would else make every step half as slow again
     try:
         teaching = _Teaching(node, learner, stream, store)
         teaching.run(lesson, watch)
@@ -164,6 +165,7 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
         raise
     finally:
         torch.set_num_threads(threads)
+        torch.set_flush_denormal(False)
     _compare(store.row(node.key), row)
     store.commit(node.key, node.to_json(), row, learner.state())
     return learner, row
@@ -262,7 +264,7 @@ def _ignore(node: Node, step: Step) -> None:
 
 def _machine() -> list[Any]:
     """What of the machine and the libraries can change bits."""
-    return [BITS, torch.__version__.split("+")[0], "1 thread"]
+    return [BITS, torch.__version__.split("+")[0], "1 thread", "no denormals"]
 
 
 def _hash(*parts: Any) -> str:

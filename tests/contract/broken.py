@@ -158,13 +158,12 @@ class KeysItsStateByNumber(Finetune):
         return State(state.tensors, {**state.plain, "seen": {0: 1}})
 
 
-class SharesWhatItLoads(Finetune):
+class SharesWhatItLoads(Ridge):
     name = "shares-what-it-loads"
 
     def load(self, state):
         super().load(state)
-        theta = torch.cat([state.tensors["parameters"], state.tensors["heads"]])
-        state.tensors["everything"] = theta
+        self.gram = state.tensors["gram"]
 
 
 class KeepsTheLesson(Finetune):

@@ -75,8 +75,9 @@ def test_the_stored_information_is_that_of_the_task(samples, make, teach, digits
     expected = torch.zeros_like(learner.network.theta)
     x, y = lesson.train.batch(chosen)
     for sample, label in zip(x, y):
-        learner.network.grad.zero_()
-        F.cross_entropy(learner.network.scores(learner.network.features(sample[None])), label[None]).backward()
+        learner.network.backward(
+            F.cross_entropy(learner.network.scores(learner.network.features(sample[None])), label[None])
+        )
         expected += learner.network.grad**2 / count
     assert torch.allclose(learner.vectors["importance.0"], expected, atol=1e-5 * expected.max().item())
     assert torch.equal(learner.vectors["anchor.0"], learner.network.theta)

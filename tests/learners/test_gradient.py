@@ -78,6 +78,21 @@ def test_seeds_decide_weights_and_order(make, digits_lessons, monkeypatch):
     assert one != other
 
 
+def test_every_step_has_dropout_masks_of_its_own(make, digits_lessons):
+    learner = make("finetune", network=Blueprint.of("mlp", widths="12-10", dropout=0.5))
+    seeds, reseed = [], learner.network.trunk.reseed
+
+    def recorded(source):
+        seeds.append(source.initial_seed())
+        reseed(source)
+
+    learner.network.trunk.reseed = recorded
+    for lesson in digits_lessons[:2]:
+        for _ in learner.learn(lesson):
+            pass
+    assert len(seeds) == len(set(seeds)) == 12
+
+
 @pytest.mark.parametrize("loss_over, touched", [("task", {2, 3}), ("seen", {0, 1, 2, 3}), ("all", set(range(10)))])
 def test_the_loss_runs_over_the_chosen_labels(loss_over, touched, make, teach, digits_lessons):
     learner = teach(make("finetune", heads="masked", loss_over=loss_over), digits_lessons[:1])

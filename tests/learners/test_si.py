@@ -29,8 +29,7 @@ def _by_hand(learner, lesson, pull):
     order = torch.randperm(len(lesson.train), generator=generator(learner.seed, "order", lesson.index, 0))
     for index in order.split(learner.batch):
         x, y = lesson.train.batch(index)
-        network.grad.zero_()
-        F.cross_entropy(network.scores(network.features(x)), y).backward()
+        network.backward(F.cross_entropy(network.scores(network.features(x)), y))
         plain, before = network.grad.clone(), theta.clone()
         moving.grad = plain + pull(before)
         optimiser.step()

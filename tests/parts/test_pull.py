@@ -21,8 +21,7 @@ def test_a_merged_pull_has_the_gradient_of_the_sum():
     penalty = sum((w * (theta[: len(w)] - c) ** 2).sum() / 2 for w, c in zip(weights, centres))
     penalty.backward()
     merged = Pull.merge(list(zip(weights, centres)), 9)
-    grad = torch.zeros(9)
-    merged.add_gradient(theta.detach().float(), grad)
+    grad = merged.with_gradient(theta.detach().float(), torch.zeros(9))
     assert torch.allclose(grad, theta.grad.float(), atol=1e-6)
     assert (grad[7:] == 0).all()
 
@@ -35,10 +34,24 @@ def test_where_nothing_pulls_nothing_is_undefined():
     assert torch.equal(theta, torch.full((4,), 5.0))
 
 
-def test_the_explicit_gradient_is_added_to_what_is_there():
+def test_the_explicit_gradient_is_added_and_the_plain_one_stays():
     grad = torch.tensor([1.0, 1.0])
-    Pull(torch.tensor([2.0, 0.0]), torch.tensor([1.0, 9.0])).add_gradient(torch.tensor([4.0, 4.0]), grad)
-    assert grad.tolist() == [7.0, 1.0]
+    pull = Pull(torch.tensor([2.0, 0.0]), torch.tensor([1.0, 9.0]))
+    assert pull.with_gradient(torch.tensor([4.0, 4.0]), grad).tolist() == [7.0, 1.0]
+    assert grad.tolist() == [1.0, 1.0]
+
+
+def test_the_implicit_step_follows_a_rate_that_changes():
+    pull, theta = Pull(torch.tensor([30.0]), torch.tensor([0.0])), torch.tensor([8.0])
+    for rate, expected in ((0.1, 2.0), (0.1, 0.5), (1 / 30, 0.25)):
+        pull.apply_implicitly(theta, rate)
+        assert theta.item() == pytest.approx(expected)
+
+
+def test_an_endless_pull_ends_at_the_centre():
+    theta = torch.tensor([8.0])
+    Pull(torch.tensor([3e38]), torch.tensor([2.0])).apply_implicitly(theta, rate=1e9)
+    assert theta.item() == 2.0
 
 
 def test_the_implicit_step():
@@ -69,7 +82,7 @@ def test_one_parameter_quadratics_end_at_their_minimisers(pairs, target, minimis
     for _ in range(6000 if implicit else 500):
         grad = theta - target
         if not implicit:
-            pull.add_gradient(theta, grad)
+            grad = pull.with_gradient(theta, grad).clone()
         theta -= rate * grad
         if implicit:
             pull.apply_implicitly(theta, rate)

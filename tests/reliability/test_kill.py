@@ -13,13 +13,13 @@ from forking import KINDS, Ticks, ending, facts, fork, run_child, watched
 from engram.learners import learner_settings, learners
 from engram.runs import prepare
 
-SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 2}
+SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1}
 
 
 def small_run(learner, **more):
     known = {name: value for name, value in SMALL.items() if name in learner_settings(learner)}
     settings = {"widths": "12-10", "dropout": 0.1, **known}
-    return prepare("split-digits", learner, tasks=3, curve=(0, 1, 3), settings=settings, **more)
+    return prepare("split-digits", learner, tasks=5, curve=(0, 1, 3), settings=settings, **more)
 
 
 def uninterrupted(run, folder):
@@ -84,7 +84,7 @@ def test_a_killed_selection_chooses_the_same(protocol, tmp_path):
 
 
 def test_work_that_was_saved_is_not_done_again(tmp_path):
-    """A life that is killed late in a task leaves its position behind: the next one takes only the steps that are left."""
+    """A life that is killed late in a task leaves its position behind: the next takes only the steps that are left."""
     run = small_run("finetune")
     _, moments = uninterrupted(run, tmp_path / "whole")
     late = moments["learn"] - 3

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Learner, Lesson, Outline, State, Step
+from engram.core import Learner, Lesson, Outline, State, Step, pick
 from engram.costs import BACKWARD, forward_flops, head_flops
 from engram.errors import BadData, Diverged
 from engram.learners.outputs import OutputLayer
@@ -25,12 +25,20 @@ from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
 
+def require_samples(lesson: Lesson) -> None:
+    if not len(lesson.train):
+        raise BadData(f"task {lesson.index + 1} ({lesson.name}) has no training samples")
+
+
 class GradientLearner(Learner):
     """One network, trained by mini-batches on one lesson after another."""
 
     epochs = setting(1, "passes over the data of a task", at_least=1)
     batch = setting(64, "samples in a mini-batch", at_least=1)
     rate = setting(1e-3, "size of a step", above=0)
+    schedule = setting(
+        "constant", "the rate within a task: constant, or falling linearly to zero", choices=("constant", "linear")
+    )
     optimizer = setting("adam", "adam, sgd or nadam", choices=tuple(OPTIMISERS))
     momentum = setting(0.0, "momentum of sgd", at_least=0, below=1)
     optimizer_reset = setting(
@@ -76,13 +84,13 @@ class GradientLearner(Learner):
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         """Mean cross-entropy of a batch; `y` are positions among the active outputs."""
-        return F.cross_entropy(self.network.scores(self.network.features(x, training=True), self.active), y)
+        return F.cross_entropy(self.network.training_scores(x, self.active), y)
 
     def edit(self) -> None:
         """`network.grad` holds the plain gradient of the loss: look at it, or change it."""
 
     def descend(self) -> None:
-        """Move `network.theta` along `network.grad`."""
+        """Move `network.theta`; the plain gradient stays where it is."""
         self.optimiser.step(self.network.theta, self.network.grad, self.part)
 
     def after_step(self) -> None:
@@ -95,8 +103,7 @@ class GradientLearner(Learner):
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.step is None:
-            if not len(lesson.train):
-                raise BadData(f"task {lesson.index + 1} ({lesson.name}) has no training samples")
+            require_samples(lesson)
             self.begin(lesson)
             self.step = 0
         yield from self._train(lesson)
@@ -113,6 +120,8 @@ class GradientLearner(Learner):
             assert self.step is not None
             if self.step >= total:
                 return
+            if self.schedule == "linear":
+                self.optimiser.rate = self.rate * (1 - self.step / total)
             epoch, place = divmod(self.step, per_epoch)
             if epoch != order_epoch:
                 shuffle = generator(self.seed, "order", lesson.index, epoch)
@@ -131,9 +140,8 @@ class GradientLearner(Learner):
         x, y = lesson.train.batch(index)
         if network.trunk.dropouts:
             network.trunk.reseed(generator(self.seed, "dropout", lesson.index, self.step or 0))
-        network.grad.zero_()
-        loss = self.loss(x, self.places[y])
-        loss.backward()
+        loss = self.loss(x, pick(self.places, y))
+        network.backward(loss, self.part)
         self._check(loss.item(), lesson)
         self.edit()
         self.descend()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engram.core import Lesson, Split, State, Step
-from engram.learners.gradient import GradientLearner
+from engram.learners.gradient import GradientLearner, require_samples
 from engram.learners.outputs import OutputLayer
 from engram.settings import setting
 
@@ -27,6 +27,7 @@ class Joint(GradientLearner):
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.step is None:
+            require_samples(lesson)
             self.keep(lesson)
         yield from super().learn(self.everything(lesson))
 

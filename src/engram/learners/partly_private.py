@@ -72,10 +72,7 @@ class PartlyPrivate(GradientLearner):
         super().prepare(lesson)
         frozen = self.vectors and self.shares_frozen()
         self.part = self.private() if frozen else slice(0, len(self.network.theta))
-        for parameter in self.network.trunk.parameters():
-            span = self.network.span(parameter)
-            parameter.requires_grad_(self.part.start <= span.start and span.stop <= self.part.stop)
-        self.network.head.requires_grad_(self.part.stop == len(self.network.theta))
+        self.network.train_only(self.part)
         if frozen:
             self.sample_flops = self.frozen_flops()
 
@@ -104,7 +101,8 @@ class PartlyPrivate(GradientLearner):
         return network
 
     def parameters(self) -> Tensor:
-        kept = [value for name, value in self.vectors.items() if name.startswith("private")]
+        names = [f"private.{task}" for task in self.outputs.tasks]  # a checkpoint promises no order of its tensors
+        kept = [self.vectors[name] for name in names if name in self.vectors]
         return torch.cat([*kept, self.network.theta])
 
 

@@ -36,8 +36,10 @@ class PenaltyLearner(GradientLearner):
 
     def descend(self) -> None:
         theta, grad, pull = self.network.theta, self.network.grad, self.current_pull
-        if pull is not None and self.penalty_step == "explicit":
-            pull.add_gradient(theta, grad)
-        super().descend()
-        if pull is not None and self.penalty_step == "implicit":
-            pull.apply_implicitly(theta, self.rate)
+        if pull is None:
+            super().descend()
+        elif self.penalty_step == "explicit":
+            self.optimiser.step(theta, pull.with_gradient(theta, grad), self.part)
+        else:
+            super().descend()
+            pull.apply_implicitly(theta, self.optimiser.rate)

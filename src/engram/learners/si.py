@@ -38,18 +38,12 @@ class SI(PenaltyLearner):
             return None
         return Pull.merge([(2 * self.strength * importance, anchor)], len(self.network.theta))
 
-    def prepare(self, lesson: Lesson) -> None:
-        super().prepare(lesson)
-        self._before = torch.empty_like(self.vectors["path"])
-        self._plain = torch.empty_like(self.vectors["path"])
-
     def edit(self) -> None:
-        self._before.copy_(self.network.theta[self.held])
-        self._plain.copy_(self.network.grad[self.held])
+        """−g·Δθ = g·θ − g·θ′: the first half before the step, the second after it, so that nothing is copied."""
+        self.vectors["path"].addcmul_(self.network.grad[self.held], self.network.theta[self.held])
 
     def after_step(self) -> None:
-        moved_back = self._before.sub_(self.network.theta[self.held])
-        self.vectors["path"].addcmul_(self._plain, moved_back)
+        self.vectors["path"].addcmul_(self.network.grad[self.held], self.network.theta[self.held], value=-1)
 
     def end(self, lesson: Lesson) -> None:
         way = self.network.theta[self.held] - self.vectors["anchor"]

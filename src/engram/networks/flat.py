@@ -16,7 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engram.networks.chain import chain_scores, is_chain
 from engram.networks.trunk import Trunk
+
+ALL = slice(None)
 
 
 class Outputs(NamedTuple):
@@ -43,6 +46,10 @@ class FlatNetwork:
         self.trunk = trunk
         self.row_size = trunk.features + 1
         self.trunk_size = sum(p.numel() for p in trunk.parameters())
+        self._is_chain = self.chained = is_chain(trunk)
+        self.first_linear = next((m for m in trunk.layers if isinstance(m, torch.nn.Linear)), None)
+        self.trigger = torch.zeros((), requires_grad=True)
+        self.grad_is_stale = True
         self._lay_out(torch.cat([torch.empty(0), *(p.data.flatten() for p in trunk.parameters())]))
 
     @property
@@ -60,6 +67,35 @@ class FlatNetwork:
             self.theta.copy_(theta)
         else:
             self._lay_out(theta.clone())
+
+    def training_scores(self, x: Tensor, outputs: Outputs) -> Tensor:
+        """Scores of a training batch, for a loss that `backward` is called on."""
+        if self.chained:
+            return chain_scores(self, x, outputs)
+        return self.scores(self.features(x, training=True), outputs)
+
+    def backward(self, loss: Tensor, part: slice = ALL) -> None:
+        """Put the gradient of the loss into `grad`, for the trained part of theta."""
+        leaves = [leaf for leaf in (*self.trunk.parameters(), self.head) if leaf.requires_grad]
+        if not self.chained:
+            gradients = torch.autograd.grad(loss, leaves, materialize_grads=True)
+            torch.cat([gradient.flatten() for gradient in gradients], out=self.grad[part])
+            return
+        self.grad_is_stale = True
+        gradients = torch.autograd.grad(loss, [self.trigger, *leaves], allow_unused=True)[1:]
+        if self.grad_is_stale:  # a loss that did not go through `training_scores`
+            self.grad.zero_()
+        for leaf, gradient in zip(leaves, gradients, strict=True):
+            if gradient is not None:
+                self.grad_of(leaf).add_(gradient)
+
+    def train_only(self, part: slice) -> None:
+        """Let gradients flow to this part of theta only; it begins and ends where parameters do."""
+        for parameter in self.trunk.parameters():
+            span = self.span(parameter)
+            parameter.requires_grad_(part.start <= span.start and span.stop <= part.stop)
+        self.head.requires_grad_(part.stop == len(self.theta))
+        self.chained = self._is_chain and part == slice(0, len(self.theta))
 
     def features(self, x: Tensor, training: bool = False) -> Tensor:
         if self.trunk.training != training:
@@ -80,18 +116,24 @@ class FlatNetwork:
         return dict(self.trunk.named_buffers())
 
     def span(self, parameter: Tensor) -> slice:
-        """Where a trunk parameter lies in theta."""
+        """Where a parameter lies in theta."""
         start = parameter.storage_offset()
         return slice(start, start + parameter.numel())
 
+    def grad_of(self, parameter: Tensor) -> Tensor:
+        """The part of `grad` that belongs to a parameter, in its shape."""
+        return self._gradients[id(parameter)]
+
     def _lay_out(self, theta: Tensor) -> None:
-        """Make every parameter a view of `theta`, and every gradient a view of `grad`."""
+        """Make every parameter a view of `theta`."""
         self.theta, self.grad = theta, torch.zeros_like(theta)
+        self._gradients: dict[int, Tensor] = {}
         start = 0
         for p in self.trunk.parameters():
             stop = start + p.numel()
             p.data = theta[start:stop].view(p.shape)
-            p.grad = self.grad[start:stop].view(p.shape)
+            self._gradients[id(p)] = self.grad[start:stop].view(p.shape)
             start = stop
         self.head = theta[start:].view(-1, self.row_size).detach().requires_grad_()
-        self.head.grad = self.grad[start:].view(-1, self.row_size)
+        self.head_grad = self.grad[start:].view(-1, self.row_size)
+        self._gradients[id(self.head)] = self.head_grad

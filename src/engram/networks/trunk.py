@@ -22,12 +22,16 @@ class Dropout(nn.Module):
         self.generator: torch.Generator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.rate == 0:
-            return x
+        mask = self.mask(x) if self.training else None
+        return x if mask is None else x * mask
+
+    def mask(self, x: Tensor) -> Tensor | None:
+        """What training multiplies a batch by: 0, or 1 over the share that is kept."""
+        if self.rate == 0:
+            return None
         if self.generator is None:
             raise RuntimeError("a network with dropout is trained without a generator; call Trunk.reseed first")
-        keep = torch.empty_like(x).bernoulli_(1 - self.rate, generator=self.generator)
-        return x * keep.div_(1 - self.rate)
+        return torch.empty_like(x).bernoulli_(1 - self.rate, generator=self.generator).div_(1 - self.rate)
 
 
 class Trunk(nn.Module):

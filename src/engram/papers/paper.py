@@ -13,7 +13,7 @@ from engram.metrics import spread
 from engram.record import Record
 from engram.reports.figure import draw_progress
 from engram.reports.summary import done
-from engram.reports.tables import plus_minus
+from engram.reports.tables import plus_minus, written
 from engram.runs import Run, prepare
 
 TIERS = ("quick", "paper")
@@ -89,6 +89,10 @@ class Paper:
     def table(self, lines: Sequence[Line]) -> list[dict[str, str]]:
         return [dict(zip(_TABLE, _cells(line), strict=True)) for line in lines]
 
+    def short_table(self, lines: Sequence[Line]) -> list[dict[str, str]]:
+        """The columns that fit a terminal."""
+        return [dict(list(row.items())[:5]) for row in self.table(lines)]
+
     def page(self, lines: Sequence[Line], tier: str, command: str) -> str:
         """The reproduction as Markdown, with the command that wrote it."""
         seeds = ", ".join(str(record.seed) for record in lines[0].records)
@@ -130,11 +134,13 @@ _TABLE = ["method", "published", "ours", "difference", "claim", "forgetting (ctr
 
 def _cells(line: Line) -> list[str]:
     ours, finished = line.ours(), done(line.records)
+    if not finished:
+        return [line.entry.label, _published(line), "failed", "", line.claim(), "", ""]
     forgetting = spread([record.metrics()["forgetting_ctrl"] for record in finished])
     minutes = max(record.seconds for record in finished) / 60
     return [
         line.entry.label,
-        f"{line.entry.published} ({line.entry.source})",
+        _published(line),
         plus_minus(ours, 4),
         f"{ours['mean'] - line.entry.published:+.4f}",
         line.claim(),
@@ -143,10 +149,12 @@ def _cells(line: Line) -> list[str]:
     ]
 
 
+def _published(line: Line) -> str:
+    return f"{line.entry.published} ({line.entry.source})"
+
+
 def _settings(record: Record) -> str:
-    return ", ".join(
-        f"`{name}={'-'.join(map(str, v)) if isinstance(v, list) else v}`" for name, v in record.settings.items()
-    )
+    return ", ".join(f"`{name}={written(value)}`" for name, value in record.settings.items())
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -32,8 +32,8 @@ PAPER = Paper(
     title="EWC and SI on permuted MNIST",
     about=(
         "Ten tasks, each a fixed random permutation of the pixels of MNIST, one shared output layer of ten classes; "
-        "the number is the mean test accuracy over the ten tasks after the last. The best-known library marks its EWC and "
-        "its SI here as not reproduced (0.83 and 0.83)."
+        "the number is the mean test accuracy over the ten tasks after the last. The best-known library marks its EWC "
+        "and its SI here as not reproduced (0.83 and 0.83)."
     ),
     entries=_entries,
     stream=_stream,
@@ -41,7 +41,7 @@ PAPER = Paper(
         "The settings (784-1000-1000-10, plain SGD, the penalty applied implicitly, strength, epochs) were found by a "
         "search that compared test accuracies of a prototype, so the numbers show what can be reached; they are not an "
         "unbiased estimate of what a practitioner would get. The row for EWC is Online EWC (γ = 1): EWC with one "
-        "anchor for every task was only seen to reach 0.918 in that search. The quick tier runs the same code on small data "
-        "and claims nothing."
+        "anchor for every task was only seen to reach 0.918 in that search. The quick tier runs the same code on small "
+        "data and claims nothing."
     ),
 )

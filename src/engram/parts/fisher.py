@@ -52,7 +52,6 @@ def diagonal(
     parts = 0
     for x, y in data.batches(batch):
         parts += add(network, x, targets(y), outputs, estimator, generator, total)
-    network.grad.zero_()
     return total.div_(max(parts, 1))
 
 
@@ -60,8 +59,7 @@ def _add_batch(
     network: FlatNetwork, x: Tensor, y: Tensor, outputs: Outputs, _: str, __: torch.Generator, total: Tensor
 ) -> int:
     """Square the mean gradient; one part."""
-    network.grad.zero_()
-    F.cross_entropy(network.scores(network.features(x), outputs), y).backward()
+    network.backward(F.cross_entropy(network.scores(network.features(x), outputs), y))
     total.addcmul_(network.grad, network.grad)
     return 1
 

@@ -17,7 +17,8 @@ class Pull:
 
     def __init__(self, weight: Tensor, centre: Tensor):
         self.weight, self.centre = weight, centre
-        self._difference = torch.empty_like(centre)
+        self._scratch = torch.empty_like(centre)
+        self._rate = float("nan")  # the rate that the scratch vector was filled for
 
     @staticmethod
     def merge(pulls: Sequence[tuple[Tensor, Tensor]], size: int) -> Pull:
@@ -31,17 +32,22 @@ class Pull:
         centre = torch.where(total > 0, moment / total, 0.0)
         return Pull(total.float(), centre.float())
 
-    def add_gradient(self, theta: Tensor, grad: Tensor) -> None:
-        """The explicit way: add the penalty's gradient to the loss's."""
-        grad.addcmul_(self.weight, torch.sub(theta, self.centre, out=self._difference))
+    def with_gradient(self, theta: Tensor, grad: Tensor) -> Tensor:
+        """The explicit way: the loss's gradient plus the penalty's. The loss's own stays as it is."""
+        torch.sub(theta, self.centre, out=self._scratch)
+        return torch.addcmul(grad, self.weight, self._scratch, out=self._scratch)
 
     def apply_implicitly(self, theta: Tensor, rate: float) -> None:
         """The implicit way, after the step on the plain loss: θ ← (θ + k c)/(1 + k) with k = rate·weight.
 
-        It solves the penalty's step exactly, so no strength can make it diverge.
+        It solves the penalty's step exactly, so no strength can make it diverge. It is a step from θ towards c by
+        the share k/(1 + k), which changes only when the rate does.
         """
-        torch.mul(self.weight, rate, out=self._difference)
-        theta.addcmul_(self._difference, self.centre).div_(self._difference.add_(1))
+        if rate != self._rate:
+            torch.mul(self.weight, rate, out=self._scratch).clamp_(max=1e30)
+            self._scratch.div_(self._scratch + 1)
+            self._rate = rate
+        theta.lerp_(self.centre, self._scratch)
 
 
 def pad(vector: Tensor, size: int) -> Tensor:

@@ -20,7 +20,7 @@ class Bar:
     def __init__(self) -> None:
         console = Console(stderr=True)
         self.shown = Progress(
-            TextColumn("growing"),
+            TextColumn("training"),
             BarColumn(),
             TextColumn("{task.completed:.0f}/{task.total:.0f} tasks"),
             TimeElapsedColumn(),
@@ -31,7 +31,6 @@ class Bar:
             disable=not console.is_terminal,
         )
         self.stop_asked = False
-        self.finished: set[str] = set()
         self.shares: dict[str, float] = {}
 
     def check(self) -> None:

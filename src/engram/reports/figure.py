@@ -25,8 +25,10 @@ def draw_progress(records: Sequence[Record], path: Path) -> Path:
     columns = max((len(group) for group in groups), default=0)
     if not columns:
         raise BadSetting("there is no finished run to draw")
-    size = (min(1.9 * columns + 1.2, 16), 2.3 * len(streams) + 0.7)
-    figure, panels = pyplot.subplots(len(streams), columns, figsize=size, sharey=True, squeeze=False)
+    size = (max(min(1.9 * columns + 1.2, 16), 4), 2.3 * len(streams) + 0.9)
+    figure, panels = pyplot.subplots(
+        len(streams), columns, figsize=size, sharey=True, squeeze=False, layout="constrained"
+    )
     for row, (stream, methods) in enumerate(zip(streams, groups, strict=True)):
         for panel, method in zip(panels[row], methods, strict=False):
             _draw_method(panel, method)
@@ -34,10 +36,10 @@ def draw_progress(records: Sequence[Record], path: Path) -> Path:
             panel.set_visible(False)
         panels[row][0].set_ylabel(f"{stream}\ntest accuracy", fontsize=8)
     figure.supxlabel("tasks learned so far", fontsize=9)
+    separator = " " if columns > 2 else "\n"
     figure.suptitle(
-        "Accuracy on every task as training goes on (each colour a task, black: their average)", fontsize=10
+        f"Accuracy on every task as training goes on{separator}(each colour a task, black: their average)", fontsize=10
     )
-    figure.tight_layout()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)

@@ -34,9 +34,8 @@ def by_method(records: Iterable[Record]) -> list[list[Record]]:
     """Records that differ only in their seed, together, in the order in which they came."""
 
     def method(record: Record) -> str:
-        return repr(
-            (record.stream, record.learner, record.head, record.protocol, sorted(record.settings.items(), key=str))
-        )
+        how = (record.stream, record.learner, record.network, record.head, record.protocol)
+        return repr((how, sorted(record.settings.items(), key=str)))
 
     places: dict[str, int] = {}
     listed = list(records)

@@ -13,6 +13,7 @@ from rich.text import Text
 from engram.record import Record
 from engram.reports.summary import by_method, cost_spreads, done, metric_spreads
 
+NAMES = ("name", "setting", "key", "method", "ours")  # columns that are never broken
 HEADS = {"single": "single-head: the task is not given", "multi": "multi-head: the task is given"}
 
 
@@ -20,25 +21,42 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
     """One line a method: accuracy, forgetting, memory, compute and time, mean ± standard deviation over seeds."""
     for stream in dict.fromkeys(record.stream for record in records):
         here = [record for record in records if record.stream == stream]
-        seeds = len({record.seed for record in here})
-        protocols = ", ".join(sorted({record.protocol for record in here}))
-        table = _table(f"{stream} · {len(here[0].rows)} tasks · protocol {protocols} · {seeds} seed{'s' * (seeds > 1)}")
-        for name in ("learner", "head", "accuracy", "forgetting", "memory", "compute", "time"):
-            table.add_column(name, justify="left" if name in ("learner", "head") else "right", no_wrap=True)
+        print_wrapped(console, _title(stream, here), "bold")
+        table = _table()
+        for name in ("learner", "head"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("accuracy", justify="right", min_width=13)  # broken only before "(1 failed)"
+        for name in ("forgetting", "memory", "compute", "time"):
+            table.add_column(name, justify="right", no_wrap=True)
         for group in by_method(here):
             table.add_row(group[0].learner, group[0].head, *_comparison_cells(group))
         console.print(table)
-    console.print(
-        Text("forgetting: best past accuracy minus the final one, mean over earlier tasks (0 is none).", "dim")
+        console.print()
+    print_wrapped(console, "accuracy: on the test data of all tasks after the last one, mean over tasks.", "dim")
+    print_wrapped(
+        console, "forgetting: best past accuracy minus the final one, mean over earlier tasks (0 is none).", "dim"
     )
+    for head in dict.fromkeys(record.head for record in records):
+        print_wrapped(console, f"{HEADS[head]}.", "dim")
+
+
+def _title(stream: str, records: Sequence[Record]) -> str:
+    tasks = max(len(record.rows) for record in records)
+    protocols = ", ".join(sorted({record.protocol for record in records}))
+    counts = [_count(tasks, "task")] if tasks else []
+    return " · ".join([stream, *counts, f"protocol {protocols}", _count(len({r.seed for r in records}), "seed")])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _comparison_cells(group: Sequence[Record]) -> list[str]:
-    failed = len(group) - len(done(group))
-    if failed == len(group):
-        return [f"failed: {group[0].error}", "", "", "", ""]
+    unfinished = [record.status for record in group if record.status != "done"]
+    if len(unfinished) == len(group):
+        return [unfinished[0], "", "", "", ""]
     metrics, costs = metric_spreads(group), cost_spreads(group)
-    mark = f" ({failed} failed)" if failed else ""
+    mark = f" ({len(unfinished)} {unfinished[0]})" if unfinished else ""
     return [
         plus_minus(metrics["average_accuracy"]) + mark,
         plus_minus(metrics["forgetting_rwalk"]),
@@ -52,22 +70,30 @@ def print_runs(console: Console, records: Sequence[Record]) -> None:
     """The runs of one method: accuracy on every task at the end, then metrics and costs over the seeds."""
     first = records[0]
     title = f"{first.stream} · {first.learner} · {first.network} · protocol {first.protocol} · {HEADS[first.head]}"
-    tasks = max((len(record.rows) for record in records), default=0)
-    shown = min(tasks, 10)
-    table = _table(title)
+    print_wrapped(console, title, "bold")
+    tasks = max(len(record.rows) for record in records)
+    shown = min(tasks, _most_tasks(console.width))
+    table = _table()
     table.add_column("seed", justify="right")
     for task in range(tasks - shown + 1, tasks + 1):
         table.add_column(f"task {task}" if shown <= 6 else str(task), justify="right")
-    table.add_column("average", justify="right")
+    table.add_column("average" if tasks else "status", justify="right")
     for record in records:
         table.add_row(str(record.seed), *_final_cells(record, shown))
     console.print(table)
+    if shown < tasks:
+        print_wrapped(console, f"test accuracy after task {tasks}: its last {shown} tasks; --json has all", "dim")
     _print_spreads(console, records)
+
+
+def _most_tasks(width: int) -> int:
+    """How many tasks of seven columns each fit beside the seed and the average."""
+    return max(min((width - 15) // 7, 20), 1)
 
 
 def _final_cells(record: Record, shown: int) -> list[str]:
     if record.status != "done":
-        return [f"{record.status}: {record.error or 'not finished'}"]
+        return [*[""] * shown, record.status]
     final = record.accuracy[-1]
     return [*(f"{value:.3f}" for value in final[-shown:]), f"{sum(final) / len(final):.3f}"]
 
@@ -76,19 +102,34 @@ def _print_spreads(console: Console, records: Sequence[Record]) -> None:
     metrics, costs = metric_spreads(records), cost_spreads(records)
     if not metrics:
         return
-    parts = [f"{name.replace('_', ' ')} {plus_minus(value)}" for name, value in metrics.items()]
-    console.print(" · ".join(parts))
+    print_wrapped(console, " · ".join(f"{name.replace('_', ' ')} {plus_minus(v)}" for name, v in metrics.items()))
     items = done(records)[0].bytes
     itemised = ", ".join(f"{name} {quantity(size, 'B')}" for name, size in items.items() if name != "total")
-    console.print(f"memory {quantity(costs['bytes']['mean'], 'B')} ({itemised})")
-    console.print(f"compute {quantity(costs['flops']['mean'], 'FLOP')} · time {costs['seconds']['mean']:.2f} s a run")
+    print_wrapped(console, f"memory {quantity(costs['bytes']['mean'], 'B')} ({itemised})")
+    print_wrapped(
+        console, f"compute {quantity(costs['flops']['mean'], 'FLOP')} · time {costs['seconds']['mean']:.2f} s a run"
+    )
+
+
+def print_settings(console: Console, record: Record) -> None:
+    """A run's settings as they are written on a command line, and why it failed if it did."""
+    print_wrapped(console, "settings " + " ".join(f"{name}={written(v)}" for name, v in record.settings.items()))
+    if record.error:
+        print_wrapped(console, f"{record.status}: {record.error}")
+
+
+def print_wrapped(console: Console, text: str, style: str = "") -> None:
+    """A sentence, broken between words where the line ends. Nothing in it is markup."""
+    console.print(Text(text, style))
 
 
 def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows of plain values, a column for each name."""
-    table = _table(title)
+    print_wrapped(console, title, "bold")
+    table = _table()
     for name in rows[0] if rows else []:
-        table.add_column(name, overflow="fold")
+        numbers = all(isinstance(row[name], (int, float)) for row in rows)
+        table.add_column(name, overflow="fold", justify="right" if numbers else "left", no_wrap=name in NAMES)
     for row in rows:
         table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
     console.print(table)
@@ -116,7 +157,16 @@ def quantity(value: float, unit: str) -> str:
     return f"{value / 1000**exponent:.3g} {['', 'k', 'M', 'G', 'T', 'P', 'E'][exponent]}{unit}"
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=Text(title), title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
-    )
+def written(value: Any) -> str:
+    """A setting's value as it is written on a command line.
+
+    >>> written((256, 256)), written(True), written(())
+    ('256-256', 'true', '')
+    """
+    if isinstance(value, (list, tuple)):
+        return "-".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _table() -> Table:
+    return Table(header_style="bold", box=None, pad_edge=False)

@@ -1,0 +1,47 @@
+"""Commands about datasets: data list, data fetch, data verify."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from engram.cli.looking import list_ as list_anything
+from engram.cli.options import Json
+from engram.cli.output import console, print_json, say
+
+
+def list_(as_json: Json = False) -> None:
+    """Every dataset: shape, classes, licence, whether it is here."""
+    list_anything("datasets", as_json)
+
+
+def fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")], as_json: Json = False) -> None:
+    """Get a dataset by whichever road is open.
+
+    The digest decides whether its bytes are the right ones.
+    """
+    from engram import datasets
+
+    path = datasets.fetch(name)
+    if as_json:
+        print_json({"name": name, "path": None if path is None else str(path)})
+    else:
+        say(f"{name} is here" + (f": {path}" if path else " (nothing to fetch)"))
+
+
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="Datasets; all by default.")] = None, as_json: Json = False
+) -> None:
+    """Compare the digest of every file with the catalogue's."""
+    from engram import datasets
+
+    rows = datasets.verify(names or None)
+    if as_json:
+        print_json({"files": rows})
+    else:
+        from engram.reports.tables import print_mapping
+
+        print_mapping(console(), "files", [{n: row[n] for n in ("name", "file", "status")} for row in rows])
+    if any(row["status"] == "damaged" for row in rows):
+        raise typer.Exit(1)

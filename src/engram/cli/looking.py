@@ -1,0 +1,112 @@
+"""Commands that look and tidy: list, runs, show, clean, check."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from engram.cli.options import STORE, Figure, Json, Place, check_figure, open_store
+from engram.cli.output import console, draw, print_json, print_records, runs_object, say
+from engram.errors import BadSetting, UnknownName
+
+
+def list_(
+    what: Annotated[str, typer.Argument(help="datasets, streams, learners, networks, protocols, metrics or papers")],
+    as_json: Json = False,
+) -> None:
+    """What there is, with one line of help each."""
+    from engram.catalogue import LISTS
+
+    if what not in LISTS:
+        raise UnknownName("list of", what, LISTS)
+    rows = LISTS[what]()
+    if as_json:
+        print_json(rows)
+        return
+    from engram.reports.listing import print_list
+
+    print_list(console(), what, rows)
+
+
+def runs(store: Place = STORE, as_json: Json = False) -> None:
+    """Every run in the store and how it stands."""
+    from engram.reports.listing import print_store, run_row
+
+    entries = open_store(store, must_exist=True).runs()
+    if as_json:
+        print_json({"runs": [run_row(entry) for entry in entries]})
+    elif entries:
+        print_store(console(), store, entries)
+    else:
+        say(f"the store {store} has no runs yet; 'engram run' makes one")
+
+
+def show(
+    key: Annotated[str, typer.Argument(help="A run's key or its beginning, from 'engram runs'.")],
+    store: Place = STORE,
+    figure: Figure = "",
+    as_json: Json = False,
+) -> None:
+    """One run in full: accuracy on every task, metrics, costs, settings."""
+    from engram.runs import record_of
+
+    check_figure(figure)
+    place = open_store(store, must_exist=True)
+    found = place.runs(key)
+    if not found:
+        raise BadSetting(f"no run in {store} begins with '{key}'; 'engram runs' lists them")
+    if len(found) > 1:
+        raise BadSetting(f"{len(found)} runs in {store} begin with '{key}'; give more of the key that you want")
+    record = record_of(found[0], place)
+    if as_json:
+        print_json(runs_object([record]))
+    else:
+        from engram.reports.tables import print_settings
+
+        print_records([record], store)
+        print_settings(console(), record)
+    if figure:
+        draw([record], figure, as_json)
+
+
+def clean(
+    store: Place = STORE,
+    failed: Annotated[bool, typer.Option("--failed", help="Also forget runs that failed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Drop what nothing needs any more.
+
+    That is: interior checkpoints, positions of runs that will not go on, and old nodes.
+    """
+    from engram.execute import clean_up
+
+    place = open_store(store, must_exist=True)
+    report = clean_up(place, forget_failed=failed)
+    if as_json:
+        print_json(report)
+        return
+    from engram.reports.tables import quantity
+
+    say(f"freed {quantity(report['freed_bytes'], 'B')}; {store} now takes {quantity(report['store_bytes'], 'B')}")
+
+
+def check(
+    learner: Annotated[
+        str, typer.Argument(help="A learner's name, or your own class as file.py:Class or module:Class.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Whether a learner, yours too, keeps the contract."""
+    from engram.checks import check_learner
+
+    checks = check_learner(learner)
+    failed = [c for c in checks if not c.passed]
+    if as_json:
+        print_json({"learner": learner, "passed": not failed, "checks": [vars(c) for c in checks]})
+    else:
+        for c in checks:
+            say(f"{'ok    ' if c.passed else 'FAILED'}  {c.name}" + (f": {c.detail}" if not c.passed else ""))
+        say(f"{len(checks) - len(failed)} of {len(checks)} checks passed")
+    if failed:
+        raise typer.Exit(1)

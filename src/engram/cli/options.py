@@ -1,0 +1,68 @@
+"""Options that several commands share, and what is written in them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engram.errors import BadSetting
+
+if TYPE_CHECKING:
+    from engram.store import Store
+
+STORE = "engram-store"
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+Place = Annotated[str, typer.Option("--store", metavar="DIR", envvar="ENGRAM_STORE", help="Folder that keeps runs.")]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Worker processes; 0 is one for every core.", min=0)]
+Figure = Annotated[
+    str, typer.Option("--figure", metavar="FILE", help="Draw accuracy over time into this file (png, svg, pdf).")
+]
+Seeds = Annotated[str, typer.Option("--seeds", metavar="N,N,..", help="Seeds, as 0,1,2.")]
+
+
+def pairs(texts: list[str]) -> dict[str, Any]:
+    """key=value, where several values between commas are a grid."""
+    pairs: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise BadSetting(f"--set {text!r} is not key=value; for example --set strength=100")
+        pairs[name.strip()] = value.split(",") if "," in value else value
+    return pairs
+
+
+def numbers(option: str, text: str, separator: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(separator) if part.strip()]
+    except ValueError:
+        raise BadSetting(
+            f"{option} {text!r} is not a list of whole numbers; write it as 0{separator}1{separator}2"
+        ) from None
+
+
+def seed_list(text: str) -> list[int]:
+    """Each seed once: a run that is counted twice would make results look surer than they are."""
+    return list(dict.fromkeys(numbers("--seeds", text, ","))) or [0]
+
+
+def number(option: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        raise BadSetting(f"{option} {text!r} is not a whole number; for example {option} 5") from None
+
+
+def check_figure(figure: str) -> None:
+    """A figure that cannot be drawn is refused before anything is trained."""
+    if figure and not figure.lower().endswith((".png", ".svg", ".pdf")):
+        raise BadSetting(f"--figure {figure!r} is no kind of figure; end it in .png, .svg or .pdf")
+
+
+def open_store(store: str, must_exist: bool = False) -> Store:
+    from engram.store import Store
+
+    if must_exist and not os.path.exists(os.path.join(store, "store.db")):
+        raise BadSetting(f"there is no store in '{store}'; name one with --store, or make one with 'engram run'")
+    return Store(store)

@@ -1,0 +1,83 @@
+"""What commands print: text for people, one JSON object for scripts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from engram.record import Record
+
+
+def console() -> Any:
+    """As wide as the terminal, or as COLUMNS says; in a file or a pipe 100 columns."""
+    from rich.console import Console
+
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if known else 100, highlight=False)
+
+
+def say(text: str) -> None:
+    print(text)
+
+
+def print_json(value: Any) -> None:
+    import json
+
+    from engram.reports.summary import plain
+
+    print(json.dumps(plain(value), allow_nan=False))
+
+
+def runs_object(records: list[Record]) -> dict[str, Any]:
+    from engram.reports.summary import metric_spreads
+
+    first = records[0]
+    return {
+        "stream": first.stream,
+        "learner": first.learner,
+        "network": first.network,
+        "settings": dict(first.settings),
+        "protocol": first.protocol,
+        "head": first.head,
+        "seeds": [record.seed for record in records],
+        "runs": [record.to_json() for record in records],
+        "metrics": metric_spreads(records),
+    }
+
+
+def labelled(record: Record) -> dict[str, Any]:
+    """A run beside runs of other methods."""
+    return {"stream": record.stream, "learner": record.learner, "head": record.head, **record.to_json()}
+
+
+def print_records(records: list[Record], store: str) -> None:
+    from engram.reports.tables import print_runs
+
+    print_runs(console(), records)
+    say(f"kept in {store} as {', '.join(record.key[:10] for record in records)}")
+
+
+def draw(records: list[Record], figure: str, quiet: bool) -> None:
+    from pathlib import Path
+
+    from engram.reports.figure import draw_progress
+    from engram.reports.summary import done
+
+    if done(records):
+        path = draw_progress(records, Path(figure))
+        if not quiet:
+            say(f"figure: {path.resolve()}")
+
+
+def leave(records: list[Record]) -> None:
+    failed = [record for record in records if record.status != "done"]
+    for record in failed:
+        print(
+            f"engram: {record.learner} on {record.stream}, seed {record.seed}, failed: {record.error}", file=sys.stderr
+        )
+    if failed:
+        raise typer.Exit(1)

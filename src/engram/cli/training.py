@@ -1,0 +1,188 @@
+"""Commands that train: run, demo, paper, resume."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engram.cli.options import (
+    STORE,
+    Figure,
+    Jobs,
+    Json,
+    Place,
+    Seeds,
+    check_figure,
+    number,
+    numbers,
+    open_store,
+    pairs,
+    seed_list,
+)
+from engram.cli.output import console, draw, labelled, leave, print_json, print_records, runs_object, say
+
+if TYPE_CHECKING:
+    from engram.record import Record
+    from engram.runs import Run
+
+
+def run(
+    stream: Annotated[str, typer.Argument(help="A stream such as split-digits, permuted-mnist, incremental-cifar100.")],
+    learner: Annotated[str, typer.Option("--learner", metavar="NAME", help="The method; see 'engram list learners'.")],
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="A dataset's name, or the path of an .npz file.")
+    ] = None,
+    tasks: Annotated[str | None, typer.Option("--tasks", metavar="N", help="How many tasks.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting of learner, network or stream; KEY=A,B makes a grid."
+        ),
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option("--network", metavar="NAME", help="The network; mlp by default.")
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option("--protocol", metavar="NAME", help="How settings are chosen; see 'engram list protocols'.")
+    ] = "sequential",
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="single|multi", help="Is the task given at test time? (multi: yes)")
+    ] = None,
+    seeds: Seeds = "0",
+    epochs: Annotated[str | None, typer.Option("--epochs", metavar="N", help="Passes over each task's data.")] = None,
+    batch: Annotated[str | None, typer.Option("--batch", metavar="N", help="Samples in a mini-batch.")] = None,
+    rate: Annotated[str | None, typer.Option("--rate", metavar="X", help="Size of a step.")] = None,
+    stream_seed: Annotated[
+        str | None, typer.Option("--stream-seed", metavar="N", help="Seed of the stream; the run's own by default.")
+    ] = None,
+    curve: Annotated[
+        str, typer.Option("--curve", metavar="N-N-..", help="Measure a learning curve at these steps, as 0-1-2-5-10.")
+    ] = "",
+    references: Annotated[
+        bool, typer.Option("--references", help="Also train the references of intransigence and transfer.")
+    ] = False,
+    jobs: Jobs = 0,
+    store: Place = STORE,
+    figure: Figure = "",
+    as_json: Json = False,
+) -> None:
+    """Train one learner on one stream, for one or several seeds."""
+    from engram.runs import prepare
+
+    check_figure(figure)
+    shortcuts = {"epochs": epochs, "batch": batch, "rate": rate}
+    given = pairs([*(settings or []), *(f"{name}={value}" for name, value in shortcuts.items() if value is not None)])
+    wanted = [
+        prepare(
+            stream,
+            learner,
+            seed=seed,
+            head=head,
+            protocol_name=protocol,
+            network=network,
+            dataset=dataset,
+            tasks=number("--tasks", tasks),
+            stream_seed=number("--stream-seed", stream_seed),
+            curve=numbers("--curve", curve, "-"),
+            references=references,
+            settings=given,
+        )
+        for seed in seed_list(seeds)
+    ]
+    records = execute(wanted, store, jobs)
+    if as_json:
+        print_json(runs_object(records))
+    else:
+        print_records(records, store)
+    if figure:
+        draw(records, figure, as_json)
+    leave(records)
+
+
+def demo(jobs: Jobs = 0, store: Place = STORE, figure: Figure = "engram-demo.png", as_json: Json = False) -> None:
+    """Eight learners on real digits, three seeds each: table and figure."""
+    from engram.demo import demo_runs
+
+    check_figure(figure)
+    records = execute(demo_runs(), store, jobs)
+    if as_json:
+        print_json({"runs": [labelled(record) for record in records]})
+    else:
+        from engram.reports.tables import print_comparison
+
+        print_comparison(console(), records)
+    draw(records, figure, as_json)
+    leave(records)
+
+
+def paper(
+    name: Annotated[str, typer.Argument(help="A published result; see 'engram list papers'.")],
+    tier: Annotated[
+        str, typer.Option("--tier", metavar="quick|paper", help="Seconds on small data, or the published setting.")
+    ] = "quick",
+    seeds: Seeds = "0,1",
+    write: Annotated[
+        str, typer.Option("--write", metavar="DIR", help="Put the page, the table and the figure into this folder.")
+    ] = "",
+    jobs: Jobs = 0,
+    store: Place = STORE,
+    as_json: Json = False,
+) -> None:
+    """A published result with ours beside it: held or not held."""
+    from pathlib import Path
+
+    from engram.papers import paper as find
+    from engram.papers.paper import Line
+    from engram.reports.tables import print_mapping
+
+    found = find(name)
+    asked = found.runs(tier, seed_list(seeds))
+    records = iter(execute([run for _, wanted in asked for run in wanted], store, jobs))
+    lines = [Line(entry, tuple(next(records) for _ in wanted)) for entry, wanted in asked]
+    if as_json:
+        print_json({"paper": name, "tier": tier, "lines": [line.to_json() for line in lines]})
+    else:
+        print_mapping(console(), f"{found.title} ({tier} tier)", found.short_table(lines))
+    leave([record for line in lines for record in line.records])
+    if write:
+        command = f"engram paper {name} --tier {tier} --seeds {seeds} --write {write}"
+        for path in found.write(lines, tier, command, Path(write)):
+            if not as_json:
+                say(f"wrote {path}")
+
+
+def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
+    """Go on with every run that is not done, from where it stands."""
+    from engram.runs import Run
+
+    entries = open_store(store, must_exist=True).runs()
+    wanted = [Run.from_json(entry["spec"]) for entry in entries if entry["status"] != "done"]
+    records = execute(wanted, store, jobs)
+    if as_json:
+        print_json({"runs": [labelled(record) for record in records]})
+    elif not records:
+        say(f"every run in {store} is done")
+    else:
+        from engram.reports.tables import print_comparison
+
+        print_comparison(console(), records)
+    leave(records)
+
+
+def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
+    """Grow everything, with a bar on a terminal and a gentle stop; the records in the order of the runs."""
+    from engram.execute import default_jobs, execute
+    from engram.reports.bar import Bar
+    from engram.runs import record_of
+
+    place, bar = open_store(store), Bar()
+    with bar.listening():
+        execute(wanted, place, min(jobs or default_jobs(), max(len(wanted), 1) if not _grids(wanted) else 64), bar)
+    entries = {entry["key"]: entry for entry in place.runs()}
+    return [record_of(entries[run.key], place) for run in wanted]
+
+
+def _grids(wanted: list[Run]) -> bool:
+    """Whether one run alone can keep several workers busy."""
+    return any(len(run.grid) > 1 or run.references for run in wanted)

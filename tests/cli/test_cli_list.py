@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+LISTS = ["datasets", "streams", "learners", "networks", "protocols", "metrics", "papers"]
+SOME = {
+    "datasets": {"digits", "mnist", "blobs"},
+    "streams": {"split", "permuted", "incremental", "pair", "concat"},
+    "learners": {"finetune", "joint", "independent", "new-head", "new-leg", "ewc", "online-ewc", "si", "ridge"},
+    "networks": {"mlp", "rwalk-cnn", "pfuelb-conv"},
+    "protocols": {"sequential", "task-level", "stream-level"},
+    "metrics": {"average_accuracy", "forgetting_rwalk", "lca", "omega_all"},
+    "papers": {"permuted-mnist"},
+}
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_json_names_everything(engram, what):
+    said = engram("list", what, "--json")
+    assert (said.code, said.err) == (0, "")
+    assert SOME[what] <= {row["name"] for row in said.json}
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_text_fits_eighty_columns_and_breaks_no_name(engram, what):
+    said = engram("list", what)
+    assert said.code == 0
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert all(any(line.split()[:1] == [name] for line in said.out.splitlines()) for name in SOME[what])
+
+
+def test_settings_say_whose_they_are(engram):
+    strengths = [line for line in engram("list", "learners").out.splitlines() if line.startswith("strength")]
+    assert len(strengths) == 3
+    assert "ewc, online-ewc" in strengths[0]
+
+
+def test_settings_in_json_have_default_and_help(engram):
+    ewc = next(row for row in engram("list", "learners", "--json").json if row["name"] == "ewc")
+    assert ewc["settings"]["strength"]["default"] == 100.0
+    assert ewc["settings"]["fisher"]["choices"] == ["empirical", "predicted", "sampled", "batch"]
+
+
+def test_data_list_is_list_datasets(engram):
+    assert engram("data", "list", "--json").json == engram("list", "datasets", "--json").json
+
+
+def test_help_of_every_command_is_whole(engram):
+    said = engram("--help")
+    assert said.code == 0
+    assert "..." not in said.out.replace("[ARGS]...", "")
+    assert engram().out.strip() == said.out.strip()

@@ -1,0 +1,78 @@
+"""A user's mistake: exit code 2, one line that names the value and the way out, no traceback, nothing trained."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+RUN = ("run", "split-digits", "--learner", "finetune", "--jobs", "1")
+MISTAKES = [
+    (("run", "split-digits", "--learner", "finetun"), "there is no learner 'finetun'; did you mean 'finetune'?"),
+    (("run", "splitt-digits", "--learner", "ewc"), "there is no stream 'splitt-digits'; did you mean 'split-digits'?"),
+    (("run", "split-digits", "--lerner", "ewc"), "did you mean --learner?"),
+    (("rum",), "did you mean 'run'"),
+    (("runs", "--jsn"), "did you mean --json?"),
+    (("frobnicate",), "see 'engram --help'"),
+    (("run", "split-digits"), "missing option '--learner'; see 'engram run --help'"),
+    (("list",), "see 'engram list --help'"),
+    (("list", "learnrs"), "there is no list of 'learnrs'; did you mean 'learners'?"),
+    ((*RUN, "--set", "epoch=3"), "'epoch'; did you mean 'epochs'?"),
+    ((*RUN, "--set", "epochs"), "'epochs' is not key=value"),
+    ((*RUN, "--set", "rate=0.1,0.2"), "choose --protocol task-level or stream-level"),
+    ((*RUN, "--network", "mpl"), "there is no network 'mpl'; did you mean 'mlp'?"),
+    ((*RUN, "--protocol", "task"), "there is no protocol 'task'"),
+    ((*RUN, "--head", "both"), "there is no head 'both'; choose one of: multi, single"),
+    (("run", "split", "--learner", "ewc"), "needs a dataset"),
+    (("run", "split", "--learner", "ewc", "--dataset", "mnits"), "there is no dataset 'mnits'; did you mean 'mnist'?"),
+    (("run", "split", "--learner", "ewc", "--dataset", "no.npz"), "there is no file no.npz"),
+    (("run", "split-digits", "--learner", "new-head", "--head", "single"), "use --head multi"),
+    ((*RUN, "--epochs", "0"), "epochs=0 is out of range"),
+    ((*RUN, "--epochs", "many"), "epochs='many' is not a whole number"),
+    ((*RUN, "--batch", "1.5"), "batch='1.5' is not a whole number"),
+    ((*RUN, "--rate", "fast"), "rate='fast' is not a number"),
+    ((*RUN, "--rate", "-1"), "rate=-1.0 is out of range"),
+    ((*RUN, "--rate", "nan"), "rate='nan' is not a number"),
+    ((*RUN, "--tasks", "many"), "--tasks 'many' is not a whole number"),
+    ((*RUN, "--tasks", "99"), "tasks=99 is more than the 10 classes"),
+    ((*RUN, "--seeds", "a,b"), "--seeds 'a,b' is not a list of whole numbers"),
+    ((*RUN, "--seeds", "-1"), "seed=-1 is out of range"),
+    ((*RUN, "--curve", "0-x"), "--curve '0-x' is not a list of whole numbers"),
+    ((*RUN, "--jobs", "-1"), "'--jobs'"),
+    ((*RUN, "--figure", "figure.foo"), "end it in .png, .svg or .pdf"),
+    (("runs",), "there is no store in 'engram-store'"),
+    (("resume", "--store", "nowhere"), "there is no store in 'nowhere'"),
+    (("clean",), "there is no store"),
+    (("show", "abc"), "there is no store"),
+    (("check", "finetun"), "there is no learner 'finetun'"),
+    (("paper", "permuted"), "there is no paper 'permuted'; did you mean 'permuted-mnist'?"),
+    (("paper", "permuted-mnist", "--tier", "fast"), "there is no tier 'fast'"),
+    (("data", "verify", "mnits"), "there is no dataset 'mnits'"),
+    (("data", "fetch", "mnits"), "there is no dataset 'mnits'"),
+]
+
+
+@pytest.mark.parametrize("words, says", MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+def test_one_line_and_exit_code_two(engram, words, says):
+    said = engram(*words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.count("\n") == 1
+    assert said.err.startswith("engram: ")
+    assert says in said.err
+    assert os.listdir() == []
+
+
+def test_json_changes_nothing_about_a_mistake(engram):
+    said = engram("run", "split-digits", "--learner", "finetun", "--json")
+    assert (said.code, said.out) == (2, "")
+    assert "did you mean" in said.err
+
+
+def test_a_key_that_several_runs_begin_with(train, engram):
+    train("split-digits", "finetune", "--tasks", "2", "--seeds", "0,1")
+    said = engram("show", "")
+    assert said.code == 2
+    assert said.err == "engram: 2 runs in engram-store begin with ''; give more of the key that you want\n"
+    said = engram("show", "nothing")
+    assert (said.code, said.out) == (2, "")
+    assert "no run in engram-store begins with 'nothing'" in said.err

@@ -1,0 +1,61 @@
+"""check, data, paper."""
+
+from __future__ import annotations
+
+
+def test_check(engram):
+    said = engram("check", "finetune")
+    assert said.code == 0
+    lines = said.out.splitlines()
+    assert lines[-1] == f"{len(lines) - 1} of {len(lines) - 1} checks passed"
+    assert all(line.startswith("ok ") for line in lines[:-1])
+
+
+def test_check_json_of_a_class_that_breaks_a_promise(engram, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from engram.learners.finetune import Finetune\n\n\n"
+        "class Mine(Finetune):\n    name = 'mine'\n\n    def flops(self):\n        return -1\n"
+    )
+    said = engram("check", "mine.py:Mine", "--json")
+    found = said.json
+    assert (said.code, found["passed"]) == (1, False)
+    assert any(not check["passed"] and check["detail"] for check in found["checks"])
+
+
+def test_verify(engram):
+    said = engram("data", "verify", "mnist", "--json")
+    files = said.json["files"]
+    assert [row["name"] for row in files] == ["mnist"] * 4
+    assert {row["status"] for row in files} <= {"ok", "missing"}
+    assert all(len(row["expected"]) > 40 for row in files)
+    assert max(map(len, engram("data", "verify", "mnist").out.splitlines())) <= 80
+
+
+def test_verify_sees_a_damaged_file(engram, tmp_path, monkeypatch):
+    monkeypatch.setenv("ENGRAM_DATA", str(tmp_path))
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / "t10k-labels-idx1-ubyte").write_bytes(b"not these")
+    said = engram("data", "verify", "mnist", "--json")
+    damaged = [row for row in said.json["files"] if row["status"] == "damaged"]
+    assert said.code == 1
+    assert [row["file"] for row in damaged] == ["t10k-labels-idx1-ubyte"]
+    assert damaged[0]["found"] != damaged[0]["expected"]
+
+
+def test_fetch_of_what_needs_no_fetching(engram):
+    assert engram("data", "fetch", "digits").out == "digits is here (nothing to fetch)\n"
+    assert engram("data", "fetch", "digits", "--json").json == {"name": "digits", "path": None}
+
+
+def test_paper_writes_page_table_and_figure(engram, tmp_path):
+    words = ("paper", "permuted-mnist", "--tier", "quick", "--seeds", "0", "--jobs", "1")
+    said = engram(*words, "--write", "pages")
+    assert said.code == 0, said.err
+    names = ["permuted-mnist.md", "permuted-mnist.csv", "permuted-mnist.png"]
+    assert [line for line in said.out.splitlines() if line.startswith("wrote")] == [f"wrote pages/{n}" for n in names]
+    assert max(map(len, said.out.splitlines())) <= 80
+    page = (tmp_path / "pages" / names[0]).read_text()
+    assert "engram paper permuted-mnist --tier quick --seeds 0 --write pages" in page
+    found = engram(*words, "--json").json
+    assert [line["learner"] for line in found["lines"]] == ["online-ewc", "si"]
+    assert all(line["held"] is None for line in found["lines"])

@@ -1,0 +1,91 @@
+"""Back-propagation through a chain, against autograd."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from engram.networks import Blueprint, Outputs
+from engram.randomness import generator
+
+X = torch.randn(7, 1, 4, 4, generator=torch.Generator().manual_seed(3))
+Y = torch.tensor([0, 1, 2, 2, 1, 0, 2])
+
+
+def _network(name="mlp", **settings):
+    network = Blueprint.of(name, **settings).build((1, 4, 4), seed=0)
+    network.append(network.trunk.head_rows(4, generator(0, "head")))
+    return network
+
+
+def _gradients(network, outputs, chained):
+    network.chained = chained
+    network.trunk.reseed(generator(5, "dropout"))
+    network.grad.fill_(99.0)  # what an earlier step left must not shine through
+    loss = F.cross_entropy(network.training_scores(X, outputs), Y)
+    network.backward(loss)
+    return loss.item(), network.grad.clone()
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
+@pytest.mark.parametrize("dropout", [{}, {"dropout": 0.5, "input_dropout": 0.2}])
+@pytest.mark.parametrize("rows", [(0, 1, 2, 3), (0, 1, 2), (1, 2, 3), (0, 2, 3)])
+def test_the_gradient_equals_autograds(activation, dropout, rows):
+    network = _network(widths="6-5", activation=activation, **dropout)
+    assert network.chained
+    outputs = Outputs.of(rows)
+    (loss, grad), (loss_by_autograd, by_autograd) = (_gradients(network, outputs, how) for how in (True, False))
+    assert loss == pytest.approx(loss_by_autograd, rel=1e-6)
+    assert torch.allclose(grad, by_autograd, atol=1e-7, rtol=1e-5)
+
+
+def test_a_network_without_hidden_layers():
+    network = _network(widths=())
+    grads = [_gradients(network, Outputs(0, 4), how)[1] for how in (True, False)]
+    assert torch.allclose(*grads, atol=1e-7)
+
+
+@pytest.mark.parametrize("settings", [{"name": "rwalk-cnn"}, {"name": "pfuelb-conv"}, {"activation": "gelu"}])
+def test_what_is_not_a_chain_is_left_to_autograd(settings):
+    assert not _network(**settings).chained
+
+
+def test_two_batches_in_one_loss_add_up():
+    network, outputs = _network(widths="6-5"), Outputs(0, 4)
+    network.backward(
+        F.cross_entropy(network.training_scores(X[:3], outputs), Y[:3], reduction="sum")
+        + F.cross_entropy(network.training_scores(X[3:], outputs), Y[3:], reduction="sum")
+    )
+    together = network.grad.clone()
+    network.backward(F.cross_entropy(network.training_scores(X, outputs), Y, reduction="sum"))
+    assert torch.allclose(together, network.grad, atol=1e-5)
+
+
+def test_a_loss_that_also_looks_at_parameters():
+    network, outputs = _network(widths="6-5"), Outputs(0, 4)
+    network.backward(F.cross_entropy(network.training_scores(X, outputs), Y))
+    plain = network.grad.clone()
+    network.backward(F.cross_entropy(network.training_scores(X, outputs), Y) + network.head.square().sum())
+    expected = plain.clone()
+    expected[network.trunk_size :] += 2 * network.theta[network.trunk_size :]
+    assert torch.allclose(network.grad, expected, atol=1e-6)
+
+
+def test_a_loss_that_goes_around_the_chain():
+    network = _network(widths="6-5")
+    network.grad.fill_(99.0)
+    network.backward(network.head.square().sum())
+    assert (network.grad[: network.trunk_size] == 0).all()
+    assert torch.allclose(network.head_grad, 2 * network.head)
+
+
+def test_training_a_part_leaves_the_chain():
+    network = _network(widths="6-5")
+    part = slice(network.trunk_size, len(network.theta))
+    network.train_only(part)
+    assert not network.chained
+    network.grad.zero_()
+    network.backward(F.cross_entropy(network.training_scores(X, Outputs(0, 4)), Y), part)
+    assert (network.grad[: network.trunk_size] == 0).all()
+    assert (network.grad[part] != 0).any()

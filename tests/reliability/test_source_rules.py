@@ -1,0 +1,46 @@
+"""Calls that can run what they read, or write where they should not, do not occur in the source."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import engram
+
+FORBIDDEN = {
+    "pickle.load", "pickle.loads", "pickle.Unpickler", "dill.load", "dill.loads", "joblib.load", "torch.load",
+    "yaml.load", "yaml.unsafe_load", "marshal.loads", "shelve.open", "eval", "exec", "os.system", "os.popen",
+}  # fmt: skip
+FILES = sorted(Path(engram.__file__).parent.rglob("*.py"))
+
+
+def offences(source: str) -> list[str]:
+    found = []
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
+        name = ast.unparse(call.func)
+        if name in FORBIDDEN or name.rsplit(".", 1)[-1] in ("extractall", "extract"):
+            found.append(name)
+        for word in call.keywords:
+            if (word.arg, ast.unparse(word.value)) in (("shell", "True"), ("allow_pickle", "True")):
+                found.append(f"{word.arg}=True")
+    return found
+
+
+def test_there_is_source_to_look_at():
+    assert len(FILES) > 50
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_nothing_in_the_source_can_run_what_it_reads(path):
+    assert offences(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pickle.load(f)", "torch.load(f)", "eval('1')", "exec(x)", "yaml.load(f)", "t.extractall()", "run(c, shell=True)",
+     "np.load(f, allow_pickle=True)"],
+)  # fmt: skip
+def test_the_rule_can_fail(line):
+    assert offences(line)

@@ -1,0 +1,179 @@
+"""Workers that die cost one task; those that always die are given up; none outlives its parent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from forking import facts, is_alive, wait_until, workers_of
+
+from engram.execute import execute
+from engram.runs import prepare
+from engram.store import Store
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+SMALL = {"widths": "12-10", "batch": 96}
+SLOW = {**SMALL, "epochs": 100}
+
+
+def locks_of(pid):
+    """Keys of the nodes that a process grows now."""
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        return []
+    return [os.path.basename(link) for link in links if os.path.dirname(link).endswith("/locks")]
+
+
+def busy_workers(folder, key=None):
+    """Workers that grow something, or this node."""
+    return [pid for pid in workers_of(folder) if (key in locks_of(pid) if key else locks_of(pid))]
+
+
+class Killer(threading.Thread):
+    """Kills the worker that grows a node, `times` times."""
+
+    def __init__(self, folder, key, times):
+        super().__init__(daemon=True)
+        self.folder, self.key, self.times, self.killed = folder, key, times, set()
+        self.stop = threading.Event()
+
+    def run(self):
+        while len(self.killed) < self.times and not self.stop.wait(0.005):
+            for pid in set(busy_workers(self.folder, self.key)) - self.killed:
+                time.sleep(0.1)
+                os.kill(pid, signal.SIGKILL)
+                self.killed.add(pid)
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.join()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "store")
+    yield store
+    store.close()
+
+
+def first_key(run):
+    return run.root.child([0], run.grid[0]).key
+
+
+def test_a_killed_worker_costs_one_task_which_is_tried_again(store, tmp_path):
+    runs = [prepare("split-digits", "finetune", tasks=2, seed=seed, settings=SLOW) for seed in (0, 1)]
+    with Killer(store.folder, first_key(runs[0]), times=1) as killer:
+        execute(runs, store, jobs=2)
+    assert len(killer.killed) == 1
+    alone = Store(tmp_path / "alone")
+    execute(runs, alone)
+    alone.close()
+    for run in runs:
+        assert facts(run, store.folder) == facts(run, tmp_path / "alone")
+    assert workers_of(store.folder) == []
+
+
+def test_a_task_that_kills_every_worker_fails_after_three_and_others_go_on(store):
+    poison, fine = (prepare("split-digits", "finetune", tasks=2, seed=seed, settings=SLOW) for seed in (0, 1))
+    with Killer(store.folder, first_key(poison), times=10) as killer:
+        execute([poison, fine], store, jobs=2)
+    assert len(killer.killed) == 3
+    failed, done = store.runs()
+    assert failed["status"] == "failed"
+    assert "the worker died 3 times on this task (exit code -9); 'engram resume' tries again" in failed["error"]
+    assert done["status"] == "done"
+    execute([poison], store)
+    assert [run["status"] for run in store.runs()] == ["done", "done"]
+
+
+def test_what_is_printed_in_a_worker_does_not_disturb_its_answers(store, tmp_path, monkeypatch):
+    """A `sitecustomize` that prints at every batch stands for a chatty learner or library."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys, importlib.abc\n"
+        "class Noise(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'sklearn.datasets': print('{not an answer', flush=True)\n"
+        "sys.meta_path.insert(0, Noise())\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    runs = [prepare("split-digits", "finetune", tasks=2, seed=seed, settings=SMALL) for seed in (0, 1)]
+    execute(runs, store, jobs=2)
+    assert [run["status"] for run in store.runs()] == ["done", "done"]
+    assert "{not an answer" in (store.folder / "workers.log").read_text()
+
+
+COMMAND = [sys.executable, "-m", "engram.cli"]
+RUN = [
+    "run", "split-digits", "--learner", "ewc", "--tasks", "2", "--seeds", "0,1", "--epochs", "120", "--batch", "96",
+    "--set", "widths=12-10",
+]  # fmt: skip
+
+
+def start(folder, *words):
+    return subprocess.Popen(
+        [*COMMAND, *words, "--store", str(folder), "--jobs", "2", "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_interrupted_then_killed_then_resumed(tmp_path):
+    """Ctrl-C saves and leaves with 130; kill -9 of the parent takes the workers along; resume gives the same bits."""
+    folder = tmp_path / "store"
+    process = start(folder, *RUN)
+    assert wait_until(lambda: len(busy_workers(folder)) == 2, 60)
+    time.sleep(0.3)
+    began, workers = time.monotonic(), workers_of(folder)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert time.monotonic() - began < 10
+    assert "resume" in errors
+    assert output == ""
+    assert not any(map(is_alive, workers))
+    assert len({path.name.split(".")[0] for path in (folder / "partial").iterdir()}) >= 1
+
+    process = start(folder, "resume")
+    assert wait_until(lambda: len(busy_workers(folder)) == 2, 60)
+    workers = workers_of(folder)
+    process.kill()
+    process.communicate()
+    assert wait_until(lambda: not any(map(is_alive, workers)), 5)
+
+    process = start(folder, "resume")
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    settings = {**SMALL, "epochs": 120}
+    runs = [prepare("split-digits", "ewc", tasks=2, seed=seed, settings=settings) for seed in (0, 1)]
+    alone = Store(tmp_path / "alone")
+    execute(runs, alone)
+    alone.close()
+    for run, shown in zip(runs, json.loads(output)["runs"], strict=True):
+        assert shown["key"] == run.key
+        assert facts(run, folder) == facts(run, tmp_path / "alone")
+
+
+def test_a_worker_that_is_asked_to_stop_saves_its_position_and_leaves(store):
+    run = prepare("split-digits", "finetune", tasks=2, settings=SLOW)
+    node = run.root.child([0], {**run.grid[0], "epochs": 10_000})
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "engram.execute.worker", str(store.folder), str(os.getpid())],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    worker.stdin.write(json.dumps(node.to_json()) + "\n")
+    worker.stdin.flush()
+    assert json.loads(worker.stdout.readline())["event"] == "step"
+    worker.terminate()
+    worker.communicate(timeout=20)
+    assert worker.returncode == 0
+    assert store.partial(node.key).plain["learner"]["step"] > 0

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from engram.reports.summary import by_method, cost_spreads, done, metric_spreads, plain
+
+
+def test_mean_and_deviation_over_seeds(record):
+    records = [record((0.4, 0.8), seed=0), record((0.6, 1.0), seed=1)]
+    found = metric_spreads(records)["average_accuracy"]
+    assert found == {"mean": pytest.approx(0.7), "std": pytest.approx(math.sqrt(0.02)), "n": 2}
+    assert metric_spreads(records)["forgetting_rwalk"]["mean"] == pytest.approx(0.5)
+
+
+def test_a_failed_run_counts_nowhere(record, failed):
+    records = [record(seed=0), failed(seed=1)]
+    assert metric_spreads(records)["average_accuracy"]["n"] == 1
+    assert cost_spreads(records)["seconds"]["mean"] == 1.0
+    assert done(records) == records[:1]
+
+
+def test_nothing_finished_means_no_metrics(failed):
+    assert metric_spreads([failed()]) == {}
+
+
+def test_methods_are_told_apart_by_all_but_the_seed(record):
+    a, b = record(seed=0), record(seed=1)
+    others = [
+        record(learner="si"),
+        record(head="multi"),
+        record(protocol="task-level"),
+        record(network="rwalk-cnn"),
+        record(settings={"rate": 0.2, "widths": [256, 256]}),
+        record(stream="permuted-digits@1"),
+    ]
+    groups = by_method([a, *others, b])
+    assert groups[0] == [a, b]
+    assert [group[0] for group in groups[1:]] == others
+
+
+def test_settings_in_another_order_are_the_same_method(record):
+    assert len(by_method([record(), record(settings={"widths": [256, 256], "rate": 0.1})])) == 1
+
+
+def test_plain_is_strict_json():
+    value = {"a": float("nan"), 1: (float("inf"), 0.5), "deep": [{"b": float("-inf")}]}
+    assert plain(value) == {"a": None, "1": [None, 0.5], "deep": [{"b": None}]}
+    json.dumps(plain(value), allow_nan=False)

@@ -1,0 +1,99 @@
+"""What a run asks for, checked before any work, and what its record says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engram.errors import BadSetting, EngramError, UnknownName
+from engram.execute import execute
+from engram.runs import Run, prepare, record_of
+from engram.store import Store
+
+SMALL = {"widths": "12-10", "batch": 96}
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "store")
+    yield store
+    store.close()
+
+
+def done(run, store):
+    execute([run], store)
+    return record_of(store.runs(run.key)[0], store)
+
+
+def known(learner, **settings):
+    return prepare("split-digits", learner, settings={**SMALL, **settings})
+
+
+def test_a_run_that_went_through_json_has_its_key():
+    run = prepare("split-digits", "ewc", seed=2, curve=(0, 3), references=True, settings={"strength": "10", **SMALL})
+    again = Run.from_json(json.loads(json.dumps(run.to_json())))
+    assert again.key == run.key
+    assert again.root.child([0], again.grid[0]).key == run.root.child([0], run.grid[0]).key
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"learner": "si"}, {"seed": 1}, {"stream_seed": 5}, {"head": "multi"}, {"protocol_name": "task-level"},
+        {"settings": {"widths": "9"}}, {"tasks": 2}, {"curve": (0,)}, {"references": True}, {"settings": {"rate": 0.1}},
+    ],
+)  # fmt: skip
+def test_every_part_of_a_run_is_in_its_key(change):
+    asked = {"learner": "finetune", **change}
+    assert prepare("split-digits", **asked).key != prepare("split-digits", "finetune").key
+
+
+def test_text_and_number_are_the_same_setting():
+    assert known("finetune", rate="0.01").key == known("finetune", rate=0.01).key
+
+
+@pytest.mark.parametrize(
+    "asked, error",
+    [
+        ({"learner": "ewcc"}, "no learner 'ewcc'; did you mean 'ewc'?"),
+        ({"head": "both"}, "no head 'both'"),
+        ({"network": "mlq"}, "no network 'mlq'; did you mean 'mlp'?"),
+        ({"protocol_name": "best"}, "no protocol 'best'"),
+        ({"settings": {"rate": 0}}, "rate=0.0 is out of range; it must be above 0"),
+        ({"settings": {"rate": []}}, "rate has no values to choose from"),
+        ({"settings": {"rate": [0.1, 0.2]}}, "'sequential' takes one value of each setting, rate has several"),
+        ({"settings": {"depth": 3}}, "'depth'"),
+        ({"curve": (0, -1)}, "curve=[0, -1] is not a list of steps"),
+        ({"curve": (0.5,)}, "curve=[0.5] is not a list of steps"),
+        ({"learner": "independent", "head": "single"}, "has no single-head accuracy; use --head multi"),
+    ],
+)
+def test_a_mistake_is_found_before_any_work_and_named(asked, error):
+    with pytest.raises(EngramError) as caught:
+        prepare("split-digits", **{"learner": "finetune", **asked})
+    assert error in str(caught.value)
+    assert isinstance(caught.value, (BadSetting, UnknownName))
+
+
+def test_references_equal_the_joint_and_independent_learners(store):
+    settings = {**SMALL, "epochs": 2, "rate": 0.01}
+    record = done(prepare("split-digits", "finetune", references=True, settings=settings), store)
+    joint = done(prepare("split-digits", "joint", settings=settings), store)
+    alone = done(prepare("split-digits", "independent", settings=settings), store)
+    assert record.joint == tuple(row[-1] for row in joint.accuracy)
+    assert record.isolated == (alone.accuracy[-1][-1],)
+    assert record.joint[-1] > 0.3
+
+
+def test_the_size_of_a_run_is_the_number_of_its_nodes(store):
+    run = prepare("split-digits", "finetune", references=True, settings=SMALL)
+    execute([run], store)
+    assert run.size() == len(store.runs()[0]["result"]["grown"])
+
+
+def test_a_failed_run_s_record_says_why(store):
+    record = done(known("finetune", rate=1e30), store)
+    assert record.status == "failed"
+    assert "task 1 (digits 0-1), step 2" in record.error
+    assert record.accuracy == []
