@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from engram import metrics
@@ -45,6 +45,7 @@ class Record:
     chosen: tuple[Mapping[str, Any], ...]  # the settings that the protocol kept, task by task
     joint: tuple[float, ...] | None = None  # a*_k, where references were asked for
     isolated: tuple[float, ...] | None = None
+    stream_spec: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def accuracy(self) -> list[list[float]]:

@@ -13,7 +13,7 @@ from engram.core import Row, Stream
 from engram.errors import BadSetting, UnknownName
 from engram.learners import create, learner_settings
 from engram.networks import Blueprint, network_class
-from engram.protocols import Outcome, grid_of, protocol
+from engram.protocols import Outcome, Protocol, grid_of, protocol
 from engram.record import Record
 from engram.settings import Setting, declared
 from engram.store import Store
@@ -45,6 +45,7 @@ class Run:
     protocol: str
     head: str
     seed: int
+    validation: float
     curve: tuple[int, ...] = ()
     references: bool = False
 
@@ -55,12 +56,12 @@ class Run:
 
     @property
     def root(self) -> Node:
-        return Node(self.learner, self.network, self.seed, self.stream.spec, protocol(self.protocol).validation)
+        return Node(self.learner, self.network, self.seed, self.stream.spec, self.validation)
 
     @property
     def taught(self) -> Stream:
-        """The stream with the validation share that the protocol sets."""
-        return self.stream.with_validation(protocol(self.protocol).validation)
+        """The stream with the share of training data held out that this run has."""
+        return self.stream.with_validation(self.validation)
 
     def size(self) -> int:
         """How many nodes there are to grow."""
@@ -109,6 +110,7 @@ class Run:
             "protocol": self.protocol,
             "head": self.head,
             "seed": self.seed,
+            "validation": self.validation,
             "curve": list(self.curve),
             "references": self.references,
         }
@@ -124,6 +126,7 @@ class Run:
             protocol=data["protocol"],
             head=data["head"],
             seed=data["seed"],
+            validation=data["validation"],
             curve=tuple(data["curve"]),
             references=data["references"],
         )
@@ -159,6 +162,8 @@ def prepare(
         if name not in known:
             raise UnknownName(f"setting of learner '{learner}', its network or its stream called", name, known)
     stream_given = {name: given.pop(name) for name in list(given) if name not in {**learner_known, **network_known}}
+    tasks = stream_given.pop("tasks", tasks)
+    share = _share(stream_given.pop("validation", None), policy)
     made = _stream(stream_or_name, seed if stream_seed is None else stream_seed, dataset, tasks, stream_given)
     network_given = {name: given.pop(name) for name in list(given) if name not in learner_known}
     blueprint = Blueprint.of(network_name, **network_given)
@@ -170,13 +175,23 @@ def prepare(
     if len(grid) > 1 and not policy.selects:
         next(policy.policy(Node(learner, blueprint, seed, made.spec, 0.0), 1, grid))
     head = _check_head(learner, made, blueprint, grid, head)
-    return Run(made, learner, blueprint, grid, policy.name, head, seed, _steps(curve), references)
+    return Run(made, learner, blueprint, grid, policy.name, head, seed, share, _steps(curve), references)
 
 
 def stream_options(name: str) -> dict[str, Setting]:
     """The options of the kind of stream that a name begins with."""
     kind = kinds().get(name.split("@")[0].split("-")[0])
     return dict(kind.options) if kind else {}
+
+
+def _share(given: Any, policy: Protocol) -> float:
+    """The share of training data held out: the protocol's, unless the user says another."""
+    if given is None:
+        return policy.validation
+    share = Setting(0.1, "share held out", at_least=0, below=1).parse("validation", given)
+    if policy.selects and share == 0:
+        raise BadSetting(f"the protocol '{policy.name}' selects by validation data; validation must be above 0")
+    return float(share)
 
 
 def _stream(given: Stream | str, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any]) -> Stream:
@@ -228,6 +243,7 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
     settings = {name: value if len(grid) == 1 else [s[name] for s in grid] for name, value in grid[0].items()}
     return Record(
         stream=spec["stream"]["name"],
+        stream_spec=spec["stream"],
         learner=spec["learner"],
         network=spec["network"][0],
         settings={**settings, **spec["network"][1]},

@@ -98,12 +98,12 @@ def test_a_task_that_kills_every_worker_fails_after_three_and_others_go_on(store
 
 
 def test_what_is_printed_in_a_worker_does_not_disturb_its_answers(store, tmp_path, monkeypatch):
-    """A `sitecustomize` that prints at every batch stands for a chatty learner or library."""
+    """A learner that prints, here while it is imported."""
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, importlib.abc\n"
         "class Noise(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'sklearn.datasets': print('{not an answer', flush=True)\n"
+        "        if name == 'engram.learners.finetune': print('{not an answer', flush=True)\n"
         "sys.meta_path.insert(0, Noise())\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
@@ -113,25 +113,34 @@ def test_what_is_printed_in_a_worker_does_not_disturb_its_answers(store, tmp_pat
     assert "{not an answer" in (store.folder / "workers.log").read_text()
 
 
-COMMAND = [sys.executable, "-m", "engram.cli"]
 RUN = [
-    "run", "split-digits", "--learner", "ewc", "--tasks", "2", "--seeds", "0,1", "--epochs", "120", "--batch", "96",
+    "run", "split-digits", "--learner", "ewc", "--tasks", "2", "--seeds", "0,1", "--epochs", "250", "--batch", "96",
     "--set", "widths=12-10",
 ]  # fmt: skip
 
 
-def start(folder, *words):
-    return subprocess.Popen(
-        [*COMMAND, *words, "--store", str(folder), "--jobs", "2", "--json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+@pytest.fixture
+def start():
+    """Start a process that is gone when the test ends, however it ends."""
+    started = []
+
+    def start(*command):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        started.append(subprocess.Popen([sys.executable, "-m", *command], text=True, start_new_session=True, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
-def test_interrupted_then_killed_then_resumed(tmp_path):
+def test_interrupted_then_killed_then_resumed(start, tmp_path):
     """Ctrl-C saves and leaves with 130; kill -9 of the parent takes the workers along; resume gives the same bits."""
     folder = tmp_path / "store"
-    process = start(folder, *RUN)
-    assert wait_until(lambda: len(busy_workers(folder)) == 2, 60)
+    where = ("--store", str(folder), "--jobs", "2", "--json")
+    process = start("engram.cli", *RUN, *where)
+    assert wait_until(lambda: len(busy_workers(folder)) >= 1, 60)
     time.sleep(0.3)
     began, workers = time.monotonic(), workers_of(folder)
     os.killpg(process.pid, signal.SIGINT)
@@ -143,17 +152,17 @@ def test_interrupted_then_killed_then_resumed(tmp_path):
     assert not any(map(is_alive, workers))
     assert len({path.name.split(".")[0] for path in (folder / "partial").iterdir()}) >= 1
 
-    process = start(folder, "resume")
-    assert wait_until(lambda: len(busy_workers(folder)) == 2, 60)
+    process = start("engram.cli", "resume", *where)
+    assert wait_until(lambda: len(busy_workers(folder)) >= 1, 60)
     workers = workers_of(folder)
     process.kill()
     process.communicate()
     assert wait_until(lambda: not any(map(is_alive, workers)), 5)
 
-    process = start(folder, "resume")
+    process = start("engram.cli", "resume", *where)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    settings = {**SMALL, "epochs": 120}
+    settings = {**SMALL, "epochs": 250}
     runs = [prepare("split-digits", "ewc", tasks=2, seed=seed, settings=settings) for seed in (0, 1)]
     alone = Store(tmp_path / "alone")
     execute(runs, alone)
@@ -163,13 +172,10 @@ def test_interrupted_then_killed_then_resumed(tmp_path):
         assert facts(run, folder) == facts(run, tmp_path / "alone")
 
 
-def test_a_worker_that_is_asked_to_stop_saves_its_position_and_leaves(store):
+def test_a_worker_that_is_asked_to_stop_saves_its_position_and_leaves(start, store):
     run = prepare("split-digits", "finetune", tasks=2, settings=SLOW)
     node = run.root.child([0], {**run.grid[0], "epochs": 10_000})
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "engram.execute.worker", str(store.folder), str(os.getpid())],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    worker = start("engram.execute.worker", str(store.folder), str(os.getpid()))
     worker.stdin.write(json.dumps(node.to_json()) + "\n")
     worker.stdin.flush()
     assert json.loads(worker.stdout.readline())["event"] == "step"

@@ -8,7 +8,7 @@ import typer
 
 from engram.cli.looking import list_ as list_anything
 from engram.cli.options import Json
-from engram.cli.output import console, print_json, say
+from engram.cli.output import console, print_json, say, waiting
 
 
 def list_(as_json: Json = False) -> None:
@@ -23,7 +23,8 @@ def fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")], as_jso
     """
     from engram import datasets
 
-    path = datasets.fetch(name)
+    with waiting(f"fetching {name}"):
+        path = datasets.fetch(name)
     if as_json:
         print_json({"name": name, "path": None if path is None else str(path)})
     else:
@@ -36,7 +37,8 @@ def verify(
     """Compare the digest of every file with the catalogue's."""
     from engram import datasets
 
-    rows = datasets.verify(names or None)
+    with waiting("reading files"):
+        rows = datasets.verify(names or None)
     if as_json:
         print_json({"files": rows})
     else:

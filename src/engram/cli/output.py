@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,6 +24,23 @@ def console() -> Any:
 
 def say(text: str) -> None:
     print(text)
+
+
+def warn(text: str) -> None:
+    print(f"engram: {text}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """On a terminal: a sign of life and the time, for work that cannot say how much is left."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    terminal = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as shown:
+        shown.add_task(text, total=None)
+        yield
 
 
 def print_json(value: Any) -> None:

@@ -20,7 +20,7 @@ from engram.cli.options import (
     pairs,
     seed_list,
 )
-from engram.cli.output import console, draw, labelled, leave, print_json, print_records, runs_object, say
+from engram.cli.output import console, draw, labelled, leave, print_json, print_records, runs_object, say, warn
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -156,8 +156,11 @@ def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
     """Go on with every run that is not done, from where it stands."""
     from engram.runs import Run
 
-    entries = open_store(store, must_exist=True).runs()
-    wanted = [Run.from_json(entry["spec"]) for entry in entries if entry["status"] != "done"]
+    entries = [entry for entry in open_store(store, must_exist=True).runs() if entry["status"] != "done"]
+    in_memory = [entry for entry in entries if entry["spec"]["stream"]["kind"] == "arrays"]
+    if in_memory:
+        warn(f"{len(in_memory)} of them were trained on arrays in memory: run them again from Python, they will go on")
+    wanted = [Run.from_json(entry["spec"]) for entry in entries if entry not in in_memory]
     records = execute(wanted, store, jobs)
     if as_json:
         print_json({"runs": [labelled(record) for record in records]})

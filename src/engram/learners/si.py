@@ -21,7 +21,7 @@ class SI(PenaltyLearner):
 
     name = "si"
 
-    strength = setting(1.0, "c, the weight of the penalty (c · Ω · d²)", at_least=0, late=True)
+    strength = setting(0.1, "c, the weight of the penalty (c · Ω · d²)", at_least=0, late=True)
     damping = setting(1e-3, "ξ, keeps the division finite where a parameter hardly moved", above=0)
 
     def begin(self, lesson: Lesson) -> None:

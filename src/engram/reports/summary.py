@@ -34,7 +34,8 @@ def by_method(records: Iterable[Record]) -> list[list[Record]]:
     """Records that differ only in their seed, together, in the order in which they came."""
 
     def method(record: Record) -> str:
-        how = (record.stream, record.learner, record.network, record.head, record.protocol)
+        stream = {name: value for name, value in record.stream_spec.items() if name != "seed"}
+        how = (record.stream, sorted(stream.items()), record.learner, record.network, record.head, record.protocol)
         return repr((how, sorted(record.settings.items(), key=str)))
 
     places: dict[str, int] = {}
