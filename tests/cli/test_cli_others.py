@@ -51,11 +51,13 @@ def test_paper_writes_page_table_and_figure(engram, tmp_path):
     words = ("paper", "permuted-mnist", "--tier", "quick", "--seeds", "0", "--jobs", "1")
     said = engram(*words, "--write", "pages")
     assert said.code == 0, said.err
-    names = ["permuted-mnist.md", "permuted-mnist.csv", "permuted-mnist.png"]
+    names = ["permuted-mnist.md", "permuted-mnist-table.csv", "permuted-mnist-table.png"]
     assert [line for line in said.out.splitlines() if line.startswith("wrote")] == [f"wrote pages/{n}" for n in names]
     assert max(map(len, said.out.splitlines())) <= 80
     page = (tmp_path / "pages" / names[0]).read_text()
     assert "engram paper permuted-mnist --tier quick --seeds 0 --write pages" in page
     found = engram(*words, "--json").json
-    assert [line["learner"] for line in found["lines"]] == ["online-ewc", "si"]
-    assert all(line["held"] is None for line in found["lines"])
+    (table,) = found["experiments"]
+    assert [line["learner"] for line in table["lines"]] == ["online-ewc", "si"]
+    assert table["claims"] == []
+    assert engram(*words[:2], "table", *words[2:], "--json").json == found

@@ -8,10 +8,12 @@ import pytest
 from engram.core import Cost, Row
 from engram.errors import UnknownName
 from engram.papers import PAPERS, paper
-from engram.papers.paper import Entry, Line
+from engram.papers.page import render, write_page
+from engram.papers.paper import Claim, Column, Entry, Experiment, Line, at_least
 from engram.record import Record
 
 MNIST = paper("permuted-mnist")
+ACCURACY, MINUTES = Column("average_accuracy", "accuracy", 4), Column("minutes", "minutes", 1)
 
 
 def record(accuracy: float, seed: int = 0) -> Record:
@@ -20,56 +22,75 @@ def record(accuracy: float, seed: int = 0) -> Record:
     return Record(*how, seed, "key", "done", None, (row,), ())
 
 
-def line(*accuracies: float, at_least: float | None = 0.9) -> Line:
-    entry = Entry("SI", "si", {}, 0.95, "Zenke et al. 2017", at_least)
+def line(*accuracies: float) -> Line:
+    entry = Entry("SI", {"learner": "si"}, {"average_accuracy": 0.95}, "Zenke et al. 2017")
     return Line(entry, tuple(record(value, seed) for seed, value in enumerate(accuracies)))
 
 
-def test_a_claim_is_held_from_its_floor_on():
-    assert line(0.89, 0.91).held() is True
-    assert line(0.89, 0.90).held() is False
-    assert line(0.89).claim() == "≥ 0.9: NOT held"
-    assert line(0.1, at_least=None).held() is None
+def experiment(lines, *claims: Claim) -> Experiment:
+    return Experiment("table", "A table", (ACCURACY, MINUTES), tuple(one.entry for one in lines), claims)
+
+
+@pytest.mark.parametrize("accuracies, verdict", [((0.89, 0.91), "held"), ((0.89, 0.90), "NOT held")])
+def test_a_claim_is_held_from_its_floor_on(accuracies, verdict):
+    lines = [line(*accuracies)]
+    assert experiment(lines, at_least("SI", 0.9)).verdicts(lines) == [
+        {"claim": "SI: average accuracy ≥ 0.9", "verdict": verdict}
+    ]
 
 
 def test_ours_beside_the_published_value():
-    found = line(0.96, 0.98).to_json()
-    assert found["ours"]["mean"] == pytest.approx(0.97)
-    assert found["difference"] == pytest.approx(0.02)
-    (row,) = MNIST.table([line(0.96, 0.98)])
-    assert row["ours"] == "0.9700 ± 0.0141"
-    assert row["difference"] == "+0.0200"
-    assert row["minutes a run"] == "0.5"
+    lines = [line(0.96, 0.98)]
+    table = experiment(lines)
+    assert table.header() == ["method", "accuracy published", "ours", "Δ", "minutes"]
+    assert table.table(lines) == [["SI", "0.9500", "0.9700 ± 0.0141", "+0.0200", "0.5"]]
+    assert lines[0].to_json(table.columns)["difference"]["average_accuracy"] == pytest.approx(0.02)
+
+
+def test_percent_scales_the_deviation_too():
+    assert Column("average_accuracy", "A %", 1, 100).cells(line(0.96, 0.98)) == ["95.0", "97.0 ± 1.4", "+2.0"]
 
 
 def test_a_line_of_failed_runs_is_not_held_and_says_failed():
     broken = dataclasses.replace(record(0.9), status="failed", error="nan", rows=())
-    failed = dataclasses.replace(line(0.9), records=(broken,))
-    assert failed.held() is False
-    assert MNIST.table([failed])[0]["ours"] == "failed"
+    failed = [dataclasses.replace(line(0.9), records=(broken,))]
+    table = experiment(failed, at_least("SI", 0.1))
+    assert table.table(failed)[0][2] == "failed"
+    assert table.verdicts(failed)[0]["verdict"] == "NOT held"
 
 
 def test_what_is_written(tmp_path):
     lines = [line(0.96, 0.98)]
-    page, table, figure = MNIST.write(lines, "paper", "engram paper …", tmp_path / "new")
+    table = experiment(lines, at_least("SI", 0.9))
+    page, rows, figure = write_page(MNIST, [(table, lines)], "paper", "engram paper …", tmp_path / "new")
     text = page.read_text()
+    assert text == render(MNIST, [(table, lines)], "paper", "engram paper …")
     assert text.startswith(f"# {MNIST.title}\n")
-    assert "Written by `engram paper …` (tier `paper`, seeds 0, 1" in text
+    assert "Written by `engram paper …` (tier `paper`, seeds 0, 1;" in text
+    assert "- SI: average accuracy ≥ 0.9: **held**" in text
     assert "`widths=10-10`" in text
     assert f"({figure.name})" in text
-    header, row = csv.reader(table.read_text().splitlines())
-    assert dict(zip(header, row, strict=True)) == MNIST.table(lines)[0]
+    assert list(csv.reader(rows.read_text().splitlines())) == [table.header(), *table.table(lines)]
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_the_quick_tier_claims_nothing(name):
-    assert all(entry.at_least is None for entry in PAPERS[name].entries("quick"))
-    assert all(entry.at_least is not None for entry in PAPERS[name].entries("paper"))
+def test_only_the_published_setting_claims_anything(name):
+    assert not any(e.claims for e in PAPERS[name].find(None, "quick", None))
+    assert any(e.claims for e in PAPERS[name].find(None, "paper", None))
 
 
-def test_runs_of_a_tier():
-    asked = MNIST.runs("quick", [0, 1])
-    assert [[run.seed for run in wanted] for _, wanted in asked] == [[0, 1], [0, 1]]
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_row_of_the_quick_tier_can_be_prepared(name):
+    for found in PAPERS[name].find(None, "quick", None):
+        for entry in found.entries:
+            assert [run.seed for run in entry.runs([0, 1])] == [0, 1]
+
+
+def test_unknown_names():
     with pytest.raises(UnknownName, match="did you mean 'quick'"):
-        MNIST.runs("quik", [0])
+        MNIST.find(None, "quik", None)
+    with pytest.raises(UnknownName, match="did you mean 'table'"):
+        MNIST.find("tabel", "quick", None)
+    with pytest.raises(UnknownName, match="did you mean 'permuted-mnist'"):
+        paper("permuted-mnits")

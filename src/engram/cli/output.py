@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from engram.papers.paper import Experiment, Line
     from engram.record import Record
 
 
@@ -71,6 +72,24 @@ def runs_object(records: list[Record]) -> dict[str, Any]:
 def labelled(record: Record) -> dict[str, Any]:
     """A run beside runs of other methods."""
     return {"stream": record.stream, "learner": record.learner, "head": record.head, **record.to_json()}
+
+
+def experiment_object(experiment: Experiment, lines: list[Line]) -> dict[str, Any]:
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "lines": [line.to_json(experiment.columns) for line in lines],
+        "claims": experiment.verdicts(lines),
+    }
+
+
+def print_experiment(experiment: Experiment, lines: list[Line], tier: str) -> None:
+    """A table with ours beside the published values, and every claim as held or not."""
+    from engram.reports.tables import print_rows
+
+    print_rows(console(), f"{experiment.title} ({tier} tier)", experiment.header(), experiment.table(lines))
+    for verdict in experiment.verdicts(lines):
+        say(f"{verdict['verdict']:>8}  {verdict['claim']}")
 
 
 def print_records(records: list[Record], store: str) -> None:

@@ -20,7 +20,19 @@ from engram.cli.options import (
     pairs,
     seed_list,
 )
-from engram.cli.output import console, draw, labelled, leave, print_json, print_records, runs_object, say, warn
+from engram.cli.output import (
+    console,
+    draw,
+    experiment_object,
+    labelled,
+    leave,
+    print_experiment,
+    print_json,
+    print_records,
+    runs_object,
+    say,
+    warn,
+)
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -118,12 +130,16 @@ def demo(jobs: Jobs = 0, store: Place = STORE, figure: Figure = "engram-demo.png
 
 def paper(
     name: Annotated[str, typer.Argument(help="A published result; see 'engram list papers'.")],
+    experiment: Annotated[str | None, typer.Argument(help="One of its tables or figures; all by default.")] = None,
     tier: Annotated[
         str, typer.Option("--tier", metavar="quick|paper", help="Seconds on small data, or the published setting.")
     ] = "quick",
-    seeds: Seeds = "0,1",
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="Another dataset than the tier's own.")
+    ] = None,
+    seeds: Annotated[str, typer.Option("--seeds", metavar="N,N,..", help="Seeds; the paper's by default.")] = "",
     write: Annotated[
-        str, typer.Option("--write", metavar="DIR", help="Put the page, the table and the figure into this folder.")
+        str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
     ] = "",
     jobs: Jobs = 0,
     store: Place = STORE,
@@ -133,23 +149,27 @@ def paper(
     from pathlib import Path
 
     from engram.papers import paper as find
+    from engram.papers.page import write_page
     from engram.papers.paper import Line
-    from engram.reports.tables import print_mapping
 
     found = find(name)
-    asked = found.runs(tier, seed_list(seeds))
-    records = iter(execute([run for _, wanted in asked for run in wanted], store, jobs))
-    lines = [Line(entry, tuple(next(records) for _ in wanted)) for entry, wanted in asked]
+    numbers_ = seed_list(seeds or found.seeds)
+    asked = [(e, [(entry, entry.runs(numbers_)) for entry in e.entries]) for e in found.find(experiment, tier, dataset)]
+    records = iter(execute([run for _, rows in asked for _, wanted in rows for run in wanted], store, jobs))
+    answers = [(e, [Line(entry, tuple(next(records) for _ in wanted)) for entry, wanted in rows]) for e, rows in asked]
     if as_json:
-        print_json({"paper": name, "tier": tier, "lines": [line.to_json() for line in lines]})
+        print_json({"paper": name, "tier": tier, "experiments": [experiment_object(e, lines) for e, lines in answers]})
     else:
-        print_mapping(console(), f"{found.title} ({tier} tier)", found.short_table(lines))
-    leave([record for line in lines for record in line.records])
+        for e, lines in answers:
+            print_experiment(e, lines, tier)
     if write:
-        command = f"engram paper {name} --tier {tier} --seeds {seeds} --write {write}"
-        for path in found.write(lines, tier, command, Path(write)):
+        words = [name, *([experiment] if experiment else []), "--tier", tier]
+        words += ["--dataset", dataset] if dataset else []
+        command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
+        for path in write_page(found, answers, tier, command, Path(write)):
             if not as_json:
                 say(f"wrote {path}")
+    leave([record for _, lines in answers for line in lines for record in line.records])
 
 
 def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:

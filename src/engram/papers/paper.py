@@ -1,19 +1,18 @@
-"""What a reproduction is made of: rows of a published table, the runs that answer them, claims, and the page."""
+"""What a reproduction is made of: experiments with rows, the runs that answer them, published values, claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engram.checkpoint import write
 from engram.errors import UnknownName
 from engram.metrics import spread
 from engram.record import Record
 from engram.reports.figure import draw_progress
 from engram.reports.summary import done
-from engram.reports.tables import plus_minus, written
+from engram.reports.tables import plus_minus
 from engram.runs import Run, prepare
 
 TIERS = ("quick", "paper")
@@ -21,142 +20,140 @@ TIERS = ("quick", "paper")
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: a learner with its settings, what was published for it, and the least that we claim to reach.
-
-    A tier that is not the published setting claims nothing (`at_least` is None)."""
+    """One row: what `runs.prepare` is asked for (all but the seed), and what was published, by metric."""
 
     label: str
-    learner: str
-    settings: Mapping[str, Any]
-    published: float
-    source: str
-    at_least: float | None
+    run: Mapping[str, Any]
+    published: Mapping[str, float] = field(default_factory=dict)
+    source: str = ""
+
+    def runs(self, seeds: Sequence[int]) -> list[Run]:
+        return [prepare(seed=seed, **self.run) for seed in seeds]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row with our runs beside the published value."""
+    """A row with our runs beside the published values."""
 
     entry: Entry
     records: tuple[Record, ...]
 
-    def ours(self) -> dict[str, float]:
-        return spread([record.metrics()["average_accuracy"] for record in done(self.records)])
+    def ours(self, metric: str) -> dict[str, float]:
+        """Mean and deviation over the seeds that are done; `minutes` is the longest run."""
+        finished = done(self.records)
+        if metric == "minutes":
+            return {"mean": max((r.seconds for r in finished), default=float("nan")) / 60, "std": float("nan"), "n": 1}
+        return spread([record.metrics().get(metric, float("nan")) for record in finished])
 
-    def held(self) -> bool | None:
-        """Whether the claim holds; None where there is none."""
-        return None if self.entry.at_least is None else self.ours()["mean"] >= self.entry.at_least
+    def mean(self, metric: str = "average_accuracy") -> float:
+        return self.ours(metric)["mean"]
 
-    def claim(self) -> str:
-        if self.entry.at_least is None:
-            return "none in this tier"
-        return f"≥ {self.entry.at_least}: {'held' if self.held() else 'NOT held'}"
-
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, columns: Sequence[Column]) -> dict[str, Any]:
         return {
             "method": self.entry.label,
-            "learner": self.entry.learner,
-            "published": self.entry.published,
+            "learner": self.entry.run["learner"],
+            "published": dict(self.entry.published),
             "source": self.entry.source,
-            "ours": self.ours(),
-            "difference": self.ours()["mean"] - self.entry.published,
-            "claim": self.claim(),
-            "held": self.held(),
+            "ours": {column.metric: self.ours(column.metric) for column in columns},
+            "difference": {metric: self.mean(metric) - value for metric, value in self.entry.published.items()},
             "runs": [record.to_json() for record in self.records],
         }
 
 
 @dataclass(frozen=True)
+class Column:
+    """A metric in a table, times `scale` (100 for percent)."""
+
+    metric: str
+    title: str
+    digits: int = 3
+    scale: float = 1.0
+
+    def cells(self, line: Line) -> list[str]:
+        """Published, ours, and the difference; a metric that nobody published is only ours."""
+        ours = {name: value * self.scale if name != "n" else value for name, value in line.ours(self.metric).items()}
+        shown = plus_minus(ours, self.digits) if done(line.records) else "failed"
+        published = line.entry.published.get(self.metric)
+        if published is None:
+            return ["", shown, ""]
+        published *= self.scale
+        return [f"{published:.{self.digits}f}", shown, f"{ours['mean'] - published:+.{self.digits}f}"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that is true or false of the lines, by their labels."""
+
+    text: str
+    holds: Callable[[Mapping[str, Line]], bool]
+
+    def verdict(self, lines: Mapping[str, Line]) -> str:
+        return "held" if self.holds(lines) else "NOT held"
+
+
+def at_least(label: str, value: float, metric: str = "average_accuracy") -> Claim:
+    return Claim(f"{label}: {metric.replace('_', ' ')} ≥ {value:g}", lambda lines: lines[label].mean(metric) >= value)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper. A tier that is not the published setting has no claims."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    entries: tuple[Entry, ...]
+    claims: tuple[Claim, ...] = ()
+    draw: Callable[[Sequence[Line], Path], Path] | None = None
+    about: str = ""
+
+    def header(self) -> list[str]:
+        """Three columns a metric, but one where nothing was published for it."""
+        return ["method", *(title for column in self.columns for title in self._titles(column))]
+
+    def table(self, lines: Sequence[Line]) -> list[list[str]]:
+        return [
+            [line.entry.label, *(cell for column in self.columns for cell in self._cells(column, line))]
+            for line in lines
+        ]
+
+    def verdicts(self, lines: Sequence[Line]) -> list[dict[str, str]]:
+        by_label = {line.entry.label: line for line in lines}
+        return [{"claim": claim.text, "verdict": claim.verdict(by_label)} for claim in self.claims]
+
+    def figure(self, lines: Sequence[Line], path: Path) -> Path:
+        if self.draw is not None:
+            return self.draw(lines, path)
+        return draw_progress([record for line in lines for record in line.records], path)
+
+    def _published(self, column: Column) -> bool:
+        return any(column.metric in entry.published for entry in self.entries)
+
+    def _titles(self, column: Column) -> list[str]:
+        return [f"{column.title} published", "ours", "Δ"] if self._published(column) else [column.title]
+
+    def _cells(self, column: Column, line: Line) -> list[str]:
+        cells = column.cells(line)
+        return cells if self._published(column) else cells[1:2]
+
+
+@dataclass(frozen=True)
 class Paper:
-    """A published result: its rows in each tier, and what a reader must know about the numbers."""
+    """A published work: its experiments in each tier, and what a reader must know about the numbers."""
 
     name: str
     title: str
     about: str
-    entries: Callable[[str], Sequence[Entry]]
-    stream: Callable[[str], dict[str, Any]]
     caveats: str
+    experiments: Callable[[str, str | None], Sequence[Experiment]]
+    seeds: str = "0,1"
 
-    def runs(self, tier: str, seeds: Sequence[int]) -> list[tuple[Entry, list[Run]]]:
+    def find(self, experiment: str | None, tier: str, dataset: str | None) -> list[Experiment]:
+        """The experiments that were asked for: one, or all."""
         if tier not in TIERS:
             raise UnknownName("tier", tier, TIERS)
-        where = self.stream(tier)
-        return [
-            (entry, [prepare(learner=entry.learner, seed=s, settings=dict(entry.settings), **where) for s in seeds])
-            for entry in self.entries(tier)
-        ]
-
-    def table(self, lines: Sequence[Line]) -> list[dict[str, str]]:
-        return [dict(zip(_TABLE, _cells(line), strict=True)) for line in lines]
-
-    def short_table(self, lines: Sequence[Line]) -> list[dict[str, str]]:
-        """The columns that fit a terminal."""
-        return [dict(list(row.items())[:5]) for row in self.table(lines)]
-
-    def page(self, lines: Sequence[Line], tier: str, command: str) -> str:
-        """The reproduction as Markdown, with the command that wrote it."""
-        seeds = ", ".join(str(record.seed) for record in lines[0].records)
-        return "\n".join(
-            [
-                f"# {self.title}",
-                "",
-                self.about,
-                "",
-                f"Written by `{command}` (tier `{tier}`, seeds {seeds}; mean ± standard deviation over seeds).",
-                "",
-                *_markdown(_TABLE, [_cells(line) for line in lines]),
-                "",
-                "![accuracy on every task as training goes on](" + f"{self.name}.png)",
-                "",
-                "## Settings",
-                "",
-                *[f"- **{line.entry.label}**: {_settings(line.records[0])}" for line in lines],
-                "",
-                "## What to know about these numbers",
-                "",
-                self.caveats,
-                "",
-            ]
-        )
-
-    def write(self, lines: Sequence[Line], tier: str, command: str, folder: Path) -> list[Path]:
-        """The page, the table as CSV and the figure; where they are."""
-        table = [_TABLE, *(_cells(line) for line in lines)]
-        page, csv, figure = (folder / f"{self.name}.{ending}" for ending in ("md", "csv", "png"))
-        write(page, self.page(lines, tier, command).encode())
-        write(csv, "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in table).encode())
-        draw_progress([record for line in lines for record in line.records], figure)
-        return [page, csv, figure]
-
-
-_TABLE = ["method", "published", "ours", "difference", "claim", "forgetting (ctrl)", "minutes a run"]
-
-
-def _cells(line: Line) -> list[str]:
-    ours, finished = line.ours(), done(line.records)
-    if not finished:
-        return [line.entry.label, _published(line), "failed", "", line.claim(), "", ""]
-    forgetting = spread([record.metrics()["forgetting_ctrl"] for record in finished])
-    minutes = max(record.seconds for record in finished) / 60
-    return [
-        line.entry.label,
-        _published(line),
-        plus_minus(ours, 4),
-        f"{ours['mean'] - line.entry.published:+.4f}",
-        line.claim(),
-        plus_minus(forgetting, 4),
-        f"{minutes:.1f}",
-    ]
-
-
-def _published(line: Line) -> str:
-    return f"{line.entry.published} ({line.entry.source})"
-
-
-def _settings(record: Record) -> str:
-    return ", ".join(f"`{name}={written(value)}`" for name, value in record.settings.items())
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(cells) + " |" for cells in lines]
+        found = list(self.experiments(tier, dataset))
+        names = [e.name for e in found]
+        if experiment not in (None, *names):
+            raise UnknownName(f"experiment of '{self.name}' called", str(experiment), names)
+        return [e for e in found if experiment in (None, e.name)]

@@ -135,6 +135,17 @@ def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]
     console.print(table)
 
 
+def print_rows(console: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Cells under a header in which names may come more than once."""
+    print_wrapped(console, title, "bold")
+    table = _table()
+    for place, name in enumerate(header):
+        table.add_column(Text(name), justify="right" if place else "left", no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
 def plus_minus(value: Mapping[str, float], digits: int = 3) -> str:
     """0.912 ± 0.010; a single run has no deviation.
 

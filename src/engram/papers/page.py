@@ -1,0 +1,86 @@
+"""A reproduction as a page: Markdown, a CSV table and a figure for each experiment, by the command that it names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engram.checkpoint import write
+from engram.papers.paper import Experiment, Line, Paper
+from engram.reports.summary import done
+from engram.reports.tables import written
+
+Answers = Sequence[tuple[Experiment, Sequence[Line]]]
+
+
+def write_page(paper: Paper, answers: Answers, tier: str, command: str, folder: Path) -> list[Path]:
+    """Everything that a reader gets; where it is."""
+    places = []
+    for experiment, lines in answers:
+        table, figure = (folder / f"{paper.name}-{experiment.name}.{ending}" for ending in ("csv", "png"))
+        write(table, _csv([experiment.header(), *experiment.table(lines)]))
+        places += [table, experiment.figure(lines, figure)]
+    page = folder / f"{paper.name}.md"
+    write(page, render(paper, answers, tier, command).encode())
+    return [page, *places]
+
+
+def render(paper: Paper, answers: Answers, tier: str, command: str) -> str:
+    seeds = sorted({record.seed for _, lines in answers for line in lines for record in line.records})
+    return "\n".join(
+        [
+            f"# {paper.title}",
+            "",
+            paper.about,
+            "",
+            f"Written by `{command}` (tier `{tier}`, seeds {', '.join(map(str, seeds))}; mean ± standard deviation).",
+            "",
+            *(part for experiment, lines in answers for part in _section(paper, experiment, lines)),
+            "## What to know about these numbers",
+            "",
+            paper.caveats,
+            "",
+        ]
+    )
+
+
+def _section(paper: Paper, experiment: Experiment, lines: Sequence[Line]) -> list[str]:
+    sources = sorted({line.entry.source for line in lines if line.entry.source})
+    verdicts = [f"- {v['claim']}: **{v['verdict']}**" for v in experiment.verdicts(lines)]
+    return [
+        f"## {experiment.title}",
+        "",
+        *([experiment.about, ""] if experiment.about else []),
+        *_markdown(experiment.header(), experiment.table(lines)),
+        "",
+        *([f"Published values: {'; '.join(sources)}.", ""] if sources else []),
+        *([*verdicts, ""] if verdicts else []),
+        f"![{experiment.title}]({paper.name}-{experiment.name}.png)",
+        "",
+        "<details><summary>settings of every row</summary>",
+        "",
+        *(f"- **{line.entry.label}**: {_settings(line)}" for line in lines),
+        "",
+        "</details>",
+        "",
+    ]
+
+
+def _settings(line: Line) -> str:
+    records = done(line.records) or line.records
+    first = records[0]
+    about: Mapping[str, object] = {"stream": first.stream, "head": first.head, "network": first.network}
+    return ", ".join(f"`{name}={written(value)}`" for name, value in {**about, **first.settings}.items())
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(cells) + " |" for cells in lines]
+
+
+def _csv(rows: Sequence[Sequence[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
