@@ -27,13 +27,16 @@ def run(
     batch: int = 64,
     rate: float = 1e-3,
     store: str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    tasks: int | None = None,
     curve: Sequence[int] = (),
     references: bool = False,
     **settings: Any,
 ) -> Record:
     """Train one learner on one stream and return its record.
 
-    `stream` is a name ("split-digits") or a `Stream`; `settings` are the learner's, the network's or the stream's own.
+    `stream` is a name ("split-digits", or "split" with a `dataset`) or a `Stream`; `settings` are the learner's, the
+    network's or the stream's own.
     `head` is how accuracy is read: "single" (all classes seen; the default) or "multi" (the task is given; the default
     for learners that need it). With a `store` folder everything is kept and a killed run goes on where it was;
     without one a temporary folder is used. `curve` asks for the test accuracy after these numbers of steps of each
@@ -47,6 +50,8 @@ def run(
         head=head,
         protocol_name=protocol,
         network=network,
+        dataset=dataset,
+        tasks=tasks,
         curve=curve,
         references=references,
         settings={**shared, **settings},

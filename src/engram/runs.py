@@ -156,7 +156,7 @@ def prepare(
     network_name = network or "mlp"
     policy = protocol(protocol_name)
     learner_known, network_known = learner_settings(learner), declared(network_class(network_name))
-    stream_known = {} if isinstance(stream_or_name, Stream) else stream_options(stream_or_name)
+    stream_known = stream_options(stream_or_name) if isinstance(stream_or_name, str) else {}
     known = {**learner_known, **network_known, **stream_known}
     for name in given:
         if name not in known:
@@ -195,7 +195,9 @@ def _share(given: Any, policy: Protocol) -> float:
 
 
 def _stream(given: Stream | str, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any]) -> Stream:
-    if not isinstance(given, Stream):
+    if not isinstance(given, (Stream, str)):
+        raise BadSetting(f"stream={given!r} is neither a name such as 'split-digits' nor a Stream")
+    if isinstance(given, str):
         return stream(given, seed=seed, dataset=dataset, tasks=tasks, **options)
     if dataset is not None or tasks is not None:
         raise BadSetting(f"stream '{given.name}' is made already; give dataset and tasks to engram.stream instead")
@@ -226,8 +228,11 @@ def _check_head(
 
 
 def _steps(curve: Sequence[int]) -> tuple[int, ...]:
-    if any(isinstance(step, bool) or not isinstance(step, int) or step < 0 for step in curve):
-        raise BadSetting(f"curve={list(curve)} is not a list of steps; give whole numbers from 0, as in 0-1-2-5-10")
+    listed = isinstance(curve, (list, tuple, range))
+    if not listed or any(isinstance(step, bool) or not isinstance(step, int) or step < 0 for step in curve):
+        raise BadSetting(
+            f"curve={list(curve) if listed else curve} is not a list of steps; give whole numbers from 0, as in 0-1-2-5-10"
+        )
     return tuple(sorted(set(curve)))
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from engram import checkpoint
 from engram.core import Row, State
-from engram.errors import DamagedFile, StoreTrouble
+from engram.errors import BadSetting, DamagedFile, StoreTrouble
 from engram.record import row_from_json, row_to_json
 
 VERSION = 1
@@ -46,6 +46,8 @@ class Store:
     """A folder. Any number of processes may use it at once."""
 
     def __init__(self, folder: str | os.PathLike[str]):
+        if not isinstance(folder, (str, os.PathLike)):
+            raise BadSetting(f"store={folder!r} is not a folder; give its path")
         self.folder = Path(folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

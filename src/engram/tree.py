@@ -29,12 +29,15 @@ from engram.errors import BadData, BadSetting, Diverged
 from engram.evaluate import accuracy_on, evaluate
 from engram.learners import create, learner_settings
 from engram.networks import Blueprint
+from engram.settings import Setting
 from engram.store import Store
 from engram.streams import rebuild
 
 BITS = 1  # raised by every change of the library that changes the bits of a node
 # How often a position inside a lesson is saved, and the share of the time that saving may take at most.
-CHECKPOINT_SECONDS = float(os.environ.get("ENGRAM_CHECKPOINT_SECONDS", "10"))
+CHECKPOINT_SECONDS = Setting(10.0, "seconds", at_least=0).parse(
+    "ENGRAM_CHECKPOINT_SECONDS", os.environ.get("ENGRAM_CHECKPOINT_SECONDS", 10.0)
+)
 CHECKPOINT_SHARE = 0.02
 
 CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, bit for bit

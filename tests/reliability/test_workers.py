@@ -135,12 +135,18 @@ def start():
         process.communicate()
 
 
+def wait_for_learning(process, folder):
+    """Until a worker grows a node; what the command said where it ended before."""
+    assert wait_until(lambda: bool(busy_workers(folder)) or process.poll() is not None, 60), "it neither works nor ends"
+    assert process.poll() is None, process.communicate()
+
+
 def test_interrupted_then_killed_then_resumed(start, tmp_path):
     """Ctrl-C saves and leaves with 130; kill -9 of the parent takes the workers along; resume gives the same bits."""
     folder = tmp_path / "store"
     where = ("--store", str(folder), "--jobs", "2", "--json")
     process = start("engram.cli", *RUN, *where)
-    assert wait_until(lambda: len(busy_workers(folder)) >= 1, 60)
+    wait_for_learning(process, folder)
     time.sleep(0.3)
     began, workers = time.monotonic(), workers_of(folder)
     os.killpg(process.pid, signal.SIGINT)
@@ -153,7 +159,7 @@ def test_interrupted_then_killed_then_resumed(start, tmp_path):
     assert len({path.name.split(".")[0] for path in (folder / "partial").iterdir()}) >= 1
 
     process = start("engram.cli", "resume", *where)
-    assert wait_until(lambda: len(busy_workers(folder)) >= 1, 60)
+    wait_for_learning(process, folder)
     workers = workers_of(folder)
     process.kill()
     process.communicate()

@@ -45,10 +45,12 @@ def _only_here(run: Run) -> bool:
 
 
 def tidy(store: Store) -> int:
-    """Drop the checkpoints that finished runs no longer need: all but the newest final ones. Bytes freed."""
+    """Drop the checkpoints that finished runs no longer need: all but the newest final ones and, as far as there is
+    room, those of first tasks, which a sweep of the penalty's strength shares. Bytes freed."""
     results = [entry["result"] for entry in reversed(store.runs()) if entry["status"] == "done" and entry["result"]]
     grown = {key for result in results for key in result["grown"]}
-    return store.prune(grown, [result["path"][-1] for result in results if result["path"]])
+    paths = [result["path"] for result in results if result["path"]]
+    return store.prune(grown, list(dict.fromkeys([path[-1] for path in paths] + [path[0] for path in paths])))
 
 
 def clean_up(store: Store, forget_failed: bool = False) -> dict[str, int]:

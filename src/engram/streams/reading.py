@@ -13,6 +13,9 @@ from engram.errors import BadData
 KEPT = (np.uint8, np.float16, np.float32)
 
 
+LARGEST_LABEL = 1_000_000  # tables by class number stay small
+
+
 def read_samples(values: Any, where: str) -> Tensor:
     """One row a sample. Bytes, half and single precision stay as they are, other numbers become float32."""
     array = _array(values, where)
@@ -34,10 +37,9 @@ def read_labels(values: Any, where: str) -> Tensor:
     if array.dtype.kind not in "iu":
         raise BadData(f"{where} holds labels of type {array.dtype} such as {array[0]}; give whole numbers from 0")
     low, high = int(array.min()), int(array.max())
-    if low < 0 or high > np.iinfo(np.int64).max:
-        raise BadData(
-            f"{where} holds the label {low if low < 0 else high}; labels are whole numbers from 0 to 2**63 - 1"
-        )
+    if low < 0 or high > LARGEST_LABEL:
+        wrong = low if low < 0 else high
+        raise BadData(f"{where} holds the label {wrong}; number the classes from 0 to at most {LARGEST_LABEL}")
     return torch.from_numpy(array.astype(np.int64))
 
 
