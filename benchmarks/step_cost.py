@@ -129,7 +129,8 @@ def fisher_work(x: Tensor, y: Tensor) -> tuple[Work, Work]:
 def contests(rounds: int) -> list[Contest]:
     x, y = images()
     found = []
-    sizes = (((256, 256), 64, 20, {"finetune": 1.05, "ewc": 1.25, "si": 1.30}), ((80, 80), 16, 80, {"finetune": 1.25}))
+    usual = {"finetune": 1.05, "ewc": 1.25, "si": 1.30, "ewc++": 1.30, "rwalk": 1.45}
+    sizes = (((256, 256), 64, 20, usual), ((80, 80), 16, 80, {"finetune": 1.25}))
     for widths, batch, count, limits in sizes:
         plain = chunk(plain_steps(x, y, widths, batch), count)
         for name, limit in limits.items():

@@ -78,6 +78,37 @@ def test_joining_different_formats_scales(other):
     assert torch.equal(joined.batch(slice(None))[0], torch.cat([s.batch(slice(None))[0] for s in (one, other)]))
 
 
+SHIFT = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
+
+
+def test_a_shift_is_subtracted_after_scaling_and_stays_with_what_is_taken():
+    plain, shifted = Split(X, Y, scale=0.5), Split(X, Y, scale=0.5, shift=SHIFT)
+    some = torch.tensor([4, 1])
+    assert torch.equal(shifted.batch(some)[0], plain.batch(some)[0] - SHIFT)
+    assert torch.equal(shifted.take(some).batch(slice(None))[0], shifted.batch(some)[0])
+    assert torch.equal(shifted.raw(some), plain.raw(some))
+
+
+def test_a_shift_does_not_change_the_samples_it_is_subtracted_from():
+    x = X.float()
+    Split(x, Y, shift=SHIFT).batch(slice(None))
+    assert torch.equal(x, X.float())
+
+
+def test_joining_keeps_a_shift_that_is_shared():
+    joined = Split.join([Split(X, Y, scale=0.5, shift=SHIFT), Split(X, Y, scale=0.5, shift=SHIFT.clone())])
+    assert joined.x.dtype == torch.uint8
+    assert torch.equal(joined.batch(slice(None))[0], (X.float() * 0.5 - SHIFT).repeat(2, 1, 1, 1))
+
+
+@pytest.mark.parametrize("other", [None, 2 * SHIFT])
+def test_joining_different_shifts_subtracts_them(other):
+    parts = [Split(X, Y, shift=SHIFT), Split(X, Y, shift=other)]
+    joined = Split.join(parts)
+    assert joined.shift is None
+    assert torch.equal(joined.batch(slice(None))[0], torch.cat([s.batch(slice(None))[0] for s in parts]))
+
+
 def test_joining_different_shapes_is_refused():
     with pytest.raises(BadData, match=r"\(1, 2, 2\), \(4,\)"):
         Split.join([Split(X, Y), Split(X.flatten(1), Y)])

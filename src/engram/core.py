@@ -59,14 +59,15 @@ class Split:
         scale: float = 1.0,
         permutation: Tensor | None = None,
         width: int | None = None,
+        shift: Tensor | None = None,
     ):
         """`y` labels the chosen `rows` of `x` (all of them by default). `permutation` reorders the features,
-        `width` pads the flattened sample with zeros."""
+        `width` pads the flattened sample with zeros, `shift` (of the final shape) is subtracted after scaling."""
         count = len(x) if rows is None else len(rows)
         if len(y) != count:
             raise BadData(f"{count} samples came with {len(y)} labels; give one label a sample")
         self.x, self.y, self.rows = x, y, rows
-        self.scale, self.permutation, self.width = scale, permutation, width
+        self.scale, self.permutation, self.width, self.shift = scale, permutation, width, shift
 
     def __len__(self) -> int:
         return len(self.y)
@@ -86,15 +87,18 @@ class Split:
         return x
 
     def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
-        """Scaled float32 samples and their labels."""
+        """Scaled and shifted float32 samples and their labels."""
         x = self.raw(index)
         x = x.float() if x.dtype != torch.float32 else x
-        return (x * self.scale if self.scale != 1.0 else x), pick(self.y, index)
+        x = x * self.scale if self.scale != 1.0 else x
+        return (x if self.shift is None else x - self.shift), pick(self.y, index)
 
     def take(self, index: Tensor) -> Split:
         """The split that holds only these positions."""
         rows = index if self.rows is None else self.rows[index]
-        return Split(self.x, self.y[index], rows, scale=self.scale, permutation=self.permutation, width=self.width)
+        taken = Split(self.x, self.y[index], rows, scale=self.scale, permutation=self.permutation, width=self.width)
+        taken.shift = self.shift
+        return taken
 
     def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Every sample once, in order."""
@@ -103,13 +107,19 @@ class Split:
 
     @staticmethod
     def join(splits: Sequence[Split]) -> Split:
-        """The samples of several splits as one, copied: in their own number format if they share it, else scaled."""
+        """The samples of several splits as one, copied: in their own number format if they share it (and the scale
+        and the shift), else as batches have them."""
         if len({s.shape for s in splits}) > 1:
             raise BadData(f"samples of different shapes ({', '.join(str(s.shape) for s in splits)}) cannot be joined")
         everything, y = slice(None), torch.cat([s.y for s in splits])
-        if len({(s.scale, s.x.dtype) for s in splits}) == 1:
-            return Split(torch.cat([s.raw(everything) for s in splits]), y, scale=splits[0].scale)
+        first = splits[0]
+        if all(s.x.dtype == first.x.dtype and s.scale == first.scale and _same(s.shift, first.shift) for s in splits):
+            return Split(torch.cat([s.raw(everything) for s in splits]), y, scale=first.scale, shift=first.shift)
         return Split(torch.cat([s.batch(everything)[0] for s in splits]), y)
+
+
+def _same(a: Tensor | None, b: Tensor | None) -> bool:
+    return a is b or (a is not None and b is not None and torch.equal(a, b))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from engram.streams import kinds, rebuild, stream
 from engram.tree import Growth, Node
 
 HEADS = ("single", "multi")
+TRAINING = ("epochs", "batch", "rate", "schedule", "optimizer", "momentum")  # what a reference has of a method
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,9 @@ class Run:
         known = learner_settings(plain)
         grown: list[Node] = []
         for node in path:
-            kept = {name: value for name, value in node.path[-1].settings.items() if name in known}
+            chosen = node.path[-1].settings
+            kept = {name: chosen[name] for name in (TRAINING if "rate" in known else known) if name in chosen}
             settings = {name: kept.get(name, setting.default) for name, setting in known.items()}
-            if "loss_over" in known:
-                settings |= {"loss_over": "seen", "heads": "growing"}
             grown.append(root.child(range(len(grown) + 1), settings))
         alone = Growth((len(path) - 1,), grown[-1].path[-1].settings)
         return grown, [root.child(alone.tasks, alone.settings)]
@@ -230,9 +230,8 @@ def _check_head(
 def _steps(curve: Sequence[int]) -> tuple[int, ...]:
     listed = isinstance(curve, (list, tuple, range))
     if not listed or any(isinstance(step, bool) or not isinstance(step, int) or step < 0 for step in curve):
-        raise BadSetting(
-            f"curve={list(curve) if listed else curve} is not a list of steps; give whole numbers from 0, as in 0-1-2-5-10"
-        )
+        shown = list(curve) if listed else curve
+        raise BadSetting(f"curve={shown} is not a list of steps; give whole numbers from 0, as in 0-1-2-5-10")
     return tuple(sorted(set(curve)))
 
 

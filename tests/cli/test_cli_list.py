@@ -31,8 +31,9 @@ def test_text_fits_eighty_columns_and_breaks_no_name(engram, what):
 
 def test_settings_say_whose_they_are(engram):
     strengths = [line for line in engram("list", "learners").out.splitlines() if line.startswith("strength")]
-    assert len(strengths) == 3
+    assert len(strengths) >= 3  # learners that mean different things by it have a line each
     assert "ewc, online-ewc" in strengths[0]
+    assert sum("ridge" in line for line in strengths) == 1
 
 
 def test_settings_in_json_have_default_and_help(engram):

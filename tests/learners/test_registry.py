@@ -13,7 +13,7 @@ from engram.learners import REGISTERED, learner_class, learners, register
 
 def test_every_name_is_a_file_name():
     files = {module.name.replace("_", "-") for module in pkgutil.iter_modules(engram.learners.__path__)}
-    assert set(learners()) - set(REGISTERED) <= files
+    assert {name.replace("+", "-plus") for name in set(learners()) - set(REGISTERED)} <= files
     assert {"finetune", "ewc", "online-ewc", "si", "independent", "new-head", "new-leg", "joint", "ridge"} <= set(
         learners()
     )

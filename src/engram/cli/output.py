@@ -87,7 +87,7 @@ def print_experiment(experiment: Experiment, lines: list[Line], tier: str) -> No
     """A table with ours beside the published values, and every claim as held or not."""
     from engram.reports.tables import print_rows
 
-    print_rows(console(), f"{experiment.title} ({tier} tier)", experiment.header(), experiment.table(lines))
+    print_rows(console(), f"{experiment.title} ({tier} tier; published / ours)", *experiment.brief(lines))
     for verdict in experiment.verdicts(lines):
         say(f"{verdict['verdict']:>8}  {verdict['claim']}")
 

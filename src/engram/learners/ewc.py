@@ -49,7 +49,6 @@ class EWC(PenaltyLearner):
         if 0 < self.fisher_samples < len(data):
             data = data.take(torch.randperm(len(data), generator=draw)[: self.fisher_samples])
         self.operations += len(data) * self.sample_flops * (2 + BACKWARD) // (1 + BACKWARD)
-        values = fisher.diagonal(
-            self.network, data, lambda y: self.places[y], self.active, self.fisher, draw, self.fisher_batch
-        )
+        outputs, places = self.outputs.active(lesson.index, self.loss_over)  # the lesson's own, exemplars or not
+        values = fisher.diagonal(self.network, data, lambda y: places[y], outputs, self.fisher, draw, self.fisher_batch)
         return values[self.held].clone()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from engram.learners.gradient import GradientLearner
+from engram.learners.rehearsing import Rehearsing
 
 
-class Finetune(GradientLearner):
-    """Keep training the same network (Vanilla in Chaudhry et al., MLP in Kemker et al., fc in Pfülb et al.)."""
+class Finetune(Rehearsing):
+    """Keep training the same network (Vanilla in Chaudhry et al., MLP in Kemker et al., fc in Pfülb et al.).
+
+    With exemplars it is Vanilla-S.
+    """
 
     name = "finetune"

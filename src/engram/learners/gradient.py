@@ -1,6 +1,6 @@
 """The loop that all methods trained by gradients share; where they differ is a method to override.
 
-    begin ─▶ ( batch ─▶ loss ─▶ gradient ─▶ edit ─▶ step ─▶ after_step )* ─▶ end
+    begin ─▶ ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ step ─▶ after_step )* ─▶ end
 
 `finetune` is this class with nothing overridden.
 """
@@ -8,18 +8,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Learner, Lesson, Outline, State, Step, pick
+from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
 from engram.costs import BACKWARD, forward_flops, head_flops
 from engram.errors import BadData, Diverged
 from engram.learners.outputs import OutputLayer
-from engram.networks import Blueprint, FlatNetwork
+from engram.networks import Blueprint, FlatNetwork, Outputs
 from engram.parts.optimisers import OPTIMISERS
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
@@ -86,6 +86,16 @@ class GradientLearner(Learner):
         """Mean cross-entropy of a batch; `y` are positions among the active outputs."""
         return F.cross_entropy(self.network.training_scores(x, self.active), y)
 
+    def differentiate(self, loss: Tensor) -> None:
+        """Fill `network.grad`."""
+        self.network.backward(loss, self.part)
+
+    @property
+    def plain_grad(self) -> Tensor:
+        """What importance is measured by, valid in `edit` and `after_step`: `network.grad`, the gradient before the
+        step, unless a learner weights its samples and has `statistics=plain` (see `rehearsing.STATISTICS`)."""
+        return self.network.grad
+
     def edit(self) -> None:
         """`network.grad` holds the plain gradient of the loss: look at it, or change it."""
 
@@ -99,6 +109,22 @@ class GradientLearner(Learner):
     def end(self, lesson: Lesson) -> None:
         """After the last step of a lesson."""
 
+    def training_data(self, lesson: Lesson) -> Split:
+        """What the steps of a lesson go through."""
+        return lesson.train
+
+    def active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor]:
+        """The outputs in the training softmax, and for every class its place among them."""
+        return self.outputs.active(lesson.index, self.loss_over)
+
+    def steps_per_epoch(self) -> int:
+        return math.ceil(len(self.data) / self.batch)
+
+    def epoch(self, lesson: Lesson, number: int) -> Sequence[Tensor]:
+        """The batches of an epoch, as positions in `data`."""
+        shuffle = generator(self.seed, "order", lesson.index, number)
+        return torch.randperm(len(self.data), generator=shuffle).split(self.batch)
+
     # What they share.
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
@@ -109,12 +135,14 @@ class GradientLearner(Learner):
         yield from self._train(lesson)
         self.end(lesson)
         self.step = None
+        del self.data  # no lesson is kept beyond its end
 
     def _train(self, lesson: Lesson) -> Iterator[Step]:
-        per_epoch = math.ceil(len(lesson.train) / self.batch)
-        total = self.epochs * per_epoch
         self.prepare(lesson)
-        order, order_epoch = torch.empty(0), -1
+        per_epoch = self.steps_per_epoch()
+        total = self.epochs * per_epoch
+        batches: Sequence[Tensor] = ()
+        batches_epoch = -1
         while True:
             yield Step(self.step or 0, total)
             assert self.step is not None
@@ -123,25 +151,25 @@ class GradientLearner(Learner):
             if self.schedule == "linear":
                 self.optimiser.rate = self.rate * (1 - self.step / total)
             epoch, place = divmod(self.step, per_epoch)
-            if epoch != order_epoch:
-                shuffle = generator(self.seed, "order", lesson.index, epoch)
-                order, order_epoch = torch.randperm(len(lesson.train), generator=shuffle), epoch
-            self._step(lesson, order[place * self.batch : (place + 1) * self.batch])
+            if epoch != batches_epoch:
+                batches, batches_epoch = self.epoch(lesson, epoch), epoch
+            self._step(lesson, batches[place])
             self.step += 1
 
     def prepare(self, lesson: Lesson) -> None:
-        """What training needs and a checkpoint does not hold: the active outputs and their places."""
-        self.active, self.places = self.outputs.active(lesson.index, self.loss_over)
+        """What training needs and a checkpoint does not hold: the data, the active outputs and their places."""
+        self.data = self.training_data(lesson)
+        self.active, self.places = self.active_outputs(lesson)
         head = head_flops(self.network, self.active.stop - self.active.start)
         self.sample_flops = (1 + BACKWARD) * (self.forward_flops + head)
 
     def _step(self, lesson: Lesson, index: Tensor) -> None:
         network = self.network
-        x, y = lesson.train.batch(index)
+        x, y = self.data.batch(index)
         if network.trunk.dropouts:
             network.trunk.reseed(generator(self.seed, "dropout", lesson.index, self.step or 0))
         loss = self.loss(x, pick(self.places, y))
-        network.backward(loss, self.part)
+        self.differentiate(loss)
         self._check(loss.item(), lesson)
         self.edit()
         self.descend()

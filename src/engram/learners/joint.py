@@ -33,16 +33,16 @@ class Joint(GradientLearner):
 
     def keep(self, lesson: Lesson) -> None:
         """Append the lesson's samples as they are stored, or scaled where earlier ones had another format."""
-        new = lesson.train
-        if self.lessons:
-            kept = Split.join([self.kept(), new])
-        else:
-            kept = Split(new.raw(slice(None)), new.y, scale=new.scale)
+        kept = Split.join([self.kept(), lesson.train] if self.lessons else [lesson.train])
         self.vectors["samples.x"], self.vectors["samples.y"], self.scale = kept.x, kept.y, kept.scale
+        self.vectors.pop("samples.shift", None)
+        if kept.shift is not None:
+            self.vectors["samples.shift"] = kept.shift
         self.lessons.append((lesson.index, lesson.classes))
 
     def kept(self) -> Split:
-        return Split(self.vectors["samples.x"], self.vectors["samples.y"], scale=self.scale)
+        vectors = self.vectors
+        return Split(vectors["samples.x"], vectors["samples.y"], scale=self.scale, shift=vectors.get("samples.shift"))
 
     def everything(self, lesson: Lesson) -> Lesson:
         """All kept lessons as one."""

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson
+from engram.errors import BadSetting
 from engram.learners.gradient import GradientLearner
 from engram.learners.outputs import OutputLayer
 from engram.networks import FlatNetwork
@@ -43,6 +44,11 @@ class PartlyPrivate(GradientLearner):
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
+        if self.network.buffers():
+            raise BadSetting(
+                f"learner '{self.name}' keeps parameters for every task but not the running statistics of network "
+                f"'{self.blueprint.name}'; use a network without batch normalisation"
+            )
         self.outputs = OwnOutputs(self.heads, self.outline.classes)
 
     def private(self) -> slice:

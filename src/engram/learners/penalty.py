@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from engram.core import Lesson
-from engram.learners.gradient import GradientLearner
+from engram.learners.rehearsing import Rehearsing
 from engram.parts.pull import Pull
 from engram.settings import setting
 
 
-class PenaltyLearner(GradientLearner):
+class PenaltyLearner(Rehearsing):
     """Subclasses say what to pull and where to (`pull`); this class applies it, explicitly or implicitly."""
 
     penalises = True

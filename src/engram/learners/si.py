@@ -12,6 +12,7 @@ from torch import Tensor
 
 from engram.core import Lesson
 from engram.learners.penalty import PenaltyLearner
+from engram.learners.rehearsing import STATISTICS
 from engram.parts.pull import Pull, pad
 from engram.settings import setting
 
@@ -23,6 +24,7 @@ class SI(PenaltyLearner):
 
     strength = setting(0.1, "c, the weight of the penalty (c · Ω · d²)", at_least=0, late=True)
     damping = setting(1e-3, "ξ, keeps the division finite where a parameter hardly moved", above=0)
+    statistics = STATISTICS
 
     def begin(self, lesson: Lesson) -> None:
         super().begin(lesson)
@@ -40,10 +42,10 @@ class SI(PenaltyLearner):
 
     def edit(self) -> None:
         """−g·Δθ = g·θ − g·θ′: the first half before the step, the second after it, so that nothing is copied."""
-        self.vectors["path"].addcmul_(self.network.grad[self.held], self.network.theta[self.held])
+        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held])
 
     def after_step(self) -> None:
-        self.vectors["path"].addcmul_(self.network.grad[self.held], self.network.theta[self.held], value=-1)
+        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
 
     def end(self, lesson: Lesson) -> None:
         way = self.network.theta[self.held] - self.vectors["anchor"]

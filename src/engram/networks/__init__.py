@@ -13,10 +13,11 @@ from engram.errors import UnknownName
 from engram.networks.cnn import PfuelbConv, RWalkCNN
 from engram.networks.flat import FlatNetwork, Outputs
 from engram.networks.mlp import MLP
+from engram.networks.resnet import ResNet18Reduced
 from engram.networks.trunk import Trunk
 from engram.settings import declared, resolve
 
-NETWORKS: dict[str, type[Trunk]] = {cls.name: cls for cls in (MLP, RWalkCNN, PfuelbConv)}
+NETWORKS: dict[str, type[Trunk]] = {cls.name: cls for cls in (MLP, RWalkCNN, PfuelbConv, ResNet18Reduced)}
 
 __all__ = ["NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]
 

@@ -74,15 +74,17 @@ class FlatNetwork:
             return chain_scores(self, x, outputs)
         return self.scores(self.features(x, training=True), outputs)
 
-    def backward(self, loss: Tensor, part: slice = ALL) -> None:
-        """Put the gradient of the loss into `grad`, for the trained part of theta."""
+    def backward(self, loss: Tensor, part: slice = ALL, again: bool = False) -> None:
+        """Put the gradient of the loss into `grad`, for the trained part of theta.
+
+        `again`: another loss of the same scores is differentiated after this one."""
         leaves = [leaf for leaf in (*self.trunk.parameters(), self.head) if leaf.requires_grad]
         if not self.chained:
-            gradients = torch.autograd.grad(loss, leaves, materialize_grads=True)
+            gradients = torch.autograd.grad(loss, leaves, retain_graph=again, materialize_grads=True)
             torch.cat([gradient.flatten() for gradient in gradients], out=self.grad[part])
             return
         self.grad_is_stale = True
-        gradients = torch.autograd.grad(loss, [self.trigger, *leaves], allow_unused=True)[1:]
+        gradients = torch.autograd.grad(loss, [self.trigger, *leaves], retain_graph=again, allow_unused=True)[1:]
         if self.grad_is_stale:  # a loss that did not go through `training_scores`
             self.grad.zero_()
         for leaf, gradient in zip(leaves, gradients, strict=True):

@@ -10,7 +10,7 @@ from typing import Any
 from engram.errors import UnknownName
 from engram.metrics import spread
 from engram.record import Record
-from engram.reports.figure import draw_progress
+from engram.reports.figure import draw_panels
 from engram.reports.summary import done
 from engram.reports.tables import plus_minus
 from engram.runs import Run, prepare
@@ -117,6 +117,21 @@ class Experiment:
             for line in lines
         ]
 
+    def brief(self, lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for a terminal: the first metric in full, the others as published / ours."""
+        first, *others = self.columns
+        header = ["method", *self._titles(first), *(column.title for column in others)]
+        rows = [
+            [line.entry.label, *self._cells(first, line), *(self._pair(column, line) for column in others)]
+            for line in lines
+        ]
+        return header, rows
+
+    def _pair(self, column: Column, line: Line) -> str:
+        published, ours, _ = column.cells(line)
+        ours = ours.split(" ± ")[0]
+        return f"{published or '–'} / {ours}" if self._published(column) else ours
+
     def verdicts(self, lines: Sequence[Line]) -> list[dict[str, str]]:
         by_label = {line.entry.label: line for line in lines}
         return [{"claim": claim.text, "verdict": claim.verdict(by_label)} for claim in self.claims]
@@ -124,7 +139,8 @@ class Experiment:
     def figure(self, lines: Sequence[Line], path: Path) -> Path:
         if self.draw is not None:
             return self.draw(lines, path)
-        return draw_progress([record for line in lines for record in line.records], path)
+        panels = [(line.entry.label, done(line.records)) for line in lines if done(line.records)]
+        return draw_panels([(lines[0].records[0].stream, panels)], path)
 
     def _published(self, column: Column) -> bool:
         return any(column.metric in entry.published for entry in self.entries)

@@ -55,6 +55,19 @@ def diagonal(
     return total.div_(max(parts, 1))
 
 
+def of_batch(network: FlatNetwork, x: Tensor, outputs: Outputs, loss: Callable[[Tensor], Tensor]) -> Tensor:
+    """Mean over a batch of its samples' squared gradients, for every entry of theta.
+
+    `loss` makes of the scores a sum over samples. As everywhere here the network runs as it does in prediction.
+    """
+    total = torch.zeros_like(network.theta)
+    with _listening(network.trunk) as heard:
+        features = network.features(x)
+    scores = network.scores(features, outputs)
+    _add_squares(network, loss(scores), scores, features, heard, outputs, total)
+    return total.div_(len(x))
+
+
 def _add_batch(
     network: FlatNetwork, x: Tensor, y: Tensor, outputs: Outputs, _: str, __: torch.Generator, total: Tensor
 ) -> int:
@@ -80,6 +93,20 @@ def _add_samples(
     log_p = F.log_softmax(scores, dim=1)
     labels = _labels(estimator, log_p.detach(), y, generator)
     loss = F.nll_loss(log_p, labels, reduction="sum")
+    _add_squares(network, loss, scores, features, heard, outputs, total)
+    return len(x)
+
+
+def _add_squares(
+    network: FlatNetwork,
+    loss: Tensor,
+    scores: Tensor,
+    features: Tensor,
+    heard: list[Heard],
+    outputs: Outputs,
+    total: Tensor,
+) -> None:
+    """Add the squared gradient of every sample's part of the loss, which is a sum over samples."""
     deltas = torch.autograd.grad(loss, [scores, *(h.outputs for h in heard)])
     with torch.no_grad():
         head = total[network.trunk_size :].view(-1, network.row_size)[outputs.start : outputs.stop]
@@ -87,7 +114,6 @@ def _add_samples(
         head[:, -1] += deltas[0].square().sum(0)
         for call, delta in zip(heard, deltas[1:], strict=True):
             _SQUARES[type(call.layer)](network, call, delta, total)
-    return len(x)
 
 
 def _labels(estimator: str, log_p: Tensor, y: Tensor, generator: torch.Generator) -> Tensor:

@@ -11,46 +11,58 @@ from engram.metrics import spread
 from engram.record import Record
 from engram.reports.summary import by_method, done
 
+Panels = Sequence[tuple[str, Sequence[Record]]]  # a title and the runs that it stands for
+
+COLUMNS = 8
+
 
 def draw_progress(records: Sequence[Record], path: Path) -> Path:
-    """One panel a method and stream: a line for each task from when it is learned to the end, mean over seeds, with a
-    band of one standard deviation. The thick black line is the average over the tasks seen."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    """One panel a method, a row or more a stream."""
     streams = list(dict.fromkeys(record.stream for record in records))
     groups = [[g for g in by_method(done(records)) if g[0].stream == stream] for stream in streams]
-    columns = max((len(group) for group in groups), default=0)
+    rows = [
+        (stream, [(f"{g[0].learner} ({g[0].head})", g) for g in methods])
+        for stream, methods in zip(streams, groups, strict=True)
+    ]
+    return draw_panels(rows, path)
+
+
+def draw_panels(rows: Sequence[tuple[str, Panels]], path: Path) -> Path:
+    """In each panel a line for each task from when it is learned to the end, mean over seeds, with a band of one
+    standard deviation. The thick black line is the average over the tasks seen."""
+    from matplotlib.figure import Figure
+
+    rows = [(name, panels[k : k + COLUMNS]) for name, panels in rows for k in range(0, len(panels), COLUMNS)]
+    columns = max((len(panels) for _, panels in rows), default=0)
     if not columns:
         raise BadSetting("there is no finished run to draw")
-    size = (max(min(1.9 * columns + 1.2, 16), 4), 2.3 * len(streams) + 0.9)
-    figure, panels = pyplot.subplots(
-        len(streams), columns, figsize=size, sharey=True, squeeze=False, layout="constrained"
-    )
-    for row, (stream, methods) in enumerate(zip(streams, groups, strict=True)):
-        for panel, method in zip(panels[row], methods, strict=False):
-            _draw_method(panel, method)
-        for panel in panels[row][len(methods) :]:
-            panel.set_visible(False)
-        panels[row][0].set_ylabel(f"{stream}\ntest accuracy", fontsize=8)
+    figure = Figure(figsize=(max(1.9 * columns + 1.2, 4), 2.3 * len(rows) + 0.9), layout="constrained")
+    places = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
+    for row, (name, panels) in zip(places, rows, strict=True):
+        for place, (title, records) in zip(row, panels, strict=False):
+            _draw_method(place, title, records)
+        for place in row[len(panels) :]:
+            place.set_visible(False)
+        row[0].set_ylabel(f"{name}\ntest accuracy", fontsize=8)
     figure.supxlabel("tasks learned so far", fontsize=9)
     separator = " " if columns > 2 else "\n"
     figure.suptitle(
         f"Accuracy on every task as training goes on{separator}(each colour a task, black: their average)", fontsize=10
     )
+    return save(figure, path)
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure, or say in a sentence why it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
     except (OSError, ValueError) as error:
         raise BadSetting(f"the figure cannot be written to {path} ({error}); choose another place") from error
-    finally:
-        pyplot.close(figure)
     return path
 
 
-def _draw_method(panel: Any, records: Sequence[Record]) -> None:
+def _draw_method(panel: Any, title: str, records: Sequence[Record]) -> None:
     from matplotlib import colormaps
 
     tasks = len(records[0].rows)
@@ -61,7 +73,7 @@ def _draw_method(panel: Any, records: Sequence[Record]) -> None:
         _line(panel, after, points, color=colours(0.9 * task / max(tasks - 1, 1)), linewidth=1.2)
     averages = [spread([sum(r.accuracy[k]) / (k + 1) for r in records]) for k in range(tasks)]
     panel.plot(range(1, tasks + 1), [p["mean"] for p in averages], color="black", linewidth=2)
-    panel.set_title(f"{records[0].learner} ({records[0].head})", fontsize=9)
+    panel.set_title(title, fontsize=9 if len(title) < 24 else 7)
     panel.set_ylim(-0.03, 1.03)
     panel.set_xlim(0.7, tasks + 0.3)
     panel.set_xticks(range(1, tasks + 1) if tasks <= 6 else range(1, tasks + 1, max(tasks // 5, 1)))

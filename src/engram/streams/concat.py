@@ -8,7 +8,7 @@ from typing import Any
 from engram.errors import BadSetting
 from engram.settings import Setting
 from engram.streams.plan import Kind, Part, Plan, clip
-from engram.streams.source import Source
+from engram.streams.source import CENTRED, Source
 from engram.streams.validation import SHARE
 
 
@@ -21,7 +21,7 @@ def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Pl
     for source in sources:
         parts.append(Part(clip(source.name), source, tuple(range(source.class_count)), offset, width=width))
         offset += source.class_count
-    return Plan(tuple(parts), {})
+    return Plan(tuple(parts), options)
 
 
 KIND = Kind(
@@ -30,6 +30,7 @@ KIND = Kind(
     help="different datasets one after another, zero-padded to one width",
     options={
         "datasets": Setting("", "names of the datasets, joined by +"),
+        "centred": CENTRED,
         "validation": SHARE,
     },
     plan=plan,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engram import datasets
@@ -64,7 +65,8 @@ def rebuild(spec: Mapping[str, Any]) -> Stream:
 
 def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str, Any]) -> Stream:
     plan = kind.plan(sources, seed, values)
-    return assemble(plan.parts, _spec(kind, sources, seed, plan), values["validation"], _class_names(sources))
+    parts = [replace(part, centred=values["centred"]) for part in plan.parts]
+    return assemble(parts, _spec(kind, sources, seed, plan), values["validation"], _class_names(sources))
 
 
 def _check_digests(spec: Mapping[str, Any], sources: Sequence[Source]) -> None:

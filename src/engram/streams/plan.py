@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from engram.core import Outline, Split, Stream, Task
@@ -23,7 +24,7 @@ LONGEST_TITLE = 29
 @dataclass(frozen=True)
 class Part:
     """One task to be: some classes of a source, the number to add to their labels, the number of the permutation
-    that reorders their features, the width to pad them to."""
+    that reorders their features, the width to pad them to, whether the source's mean sample is subtracted."""
 
     name: str
     source: Source
@@ -31,6 +32,7 @@ class Part:
     offset: int = 0
     permutation: int | None = None
     width: int | None = None
+    centred: bool = False
 
     @property
     def labels(self) -> tuple[int, ...]:
@@ -85,7 +87,7 @@ def build_task(parts: Sequence[Part], seed: int, index: int, share: float) -> Ta
     permutation = None
     if part.permutation is not None:
         permutation = shuffled(part.source.features, seed, "permutation", part.permutation)
-    cut = partial(_cut, part, permutation)
+    cut = partial(_cut, part, permutation, _shift(part, permutation))
     test = _all_or(part, part.source.test)
     return Task(
         name=part.name,
@@ -113,10 +115,22 @@ def clip(text: str, ending: str = "") -> str:
     return (text if len(text) <= room else text[: room - 1] + "…") + ending
 
 
-def _cut(part: Part, permutation: Tensor | None, x: Tensor, y: Tensor, rows: Tensor | None) -> Split:
+def _cut(
+    part: Part, permutation: Tensor | None, shift: Tensor | None, x: Tensor, y: Tensor, rows: Tensor | None
+) -> Split:
     labels = y if rows is None else y[rows]
     labels = labels + part.offset if part.offset else labels
-    return Split(x, labels, rows, scale=part.source.dataset.scale, permutation=permutation, width=part.width)
+    scale = part.source.dataset.scale
+    return Split(x, labels, rows, scale=scale, permutation=permutation, width=part.width, shift=shift)
+
+
+def _shift(part: Part, permutation: Tensor | None) -> Tensor | None:
+    """The source's mean sample, brought into the order and the width of the part's samples."""
+    if not part.centred:
+        return None
+    mean = part.source.mean[None]
+    label = torch.zeros(1, dtype=torch.int64)
+    return Split(mean, label, permutation=permutation, width=part.width).raw(slice(None))[0]
 
 
 def _chosen(part: Part, groups: Mapping[int, Tensor]) -> dict[int, Tensor]:

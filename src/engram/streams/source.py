@@ -14,6 +14,10 @@ from torch import Tensor
 from engram import datasets
 from engram.core import Dataset
 from engram.errors import BadData, BadSetting
+from engram.settings import Setting
+
+CENTRED = Setting(False, "subtract the mean training image of the whole dataset, a look at tasks that are yet to come")
+CHUNK = 4096  # samples that are summed at a time
 
 Reference: TypeAlias = str | os.PathLike[str] | Dataset
 
@@ -32,6 +36,15 @@ class Source:
     @cached_property
     def test(self) -> dict[int, Tensor]:
         return rows_by_class(self.dataset.y_test)
+
+    @cached_property
+    def mean(self) -> Tensor:
+        """The mean training sample, scaled: of all classes, and of what is held out for validation too."""
+        x = self.dataset.x_train
+        total = torch.zeros(self.dataset.shape, dtype=torch.float64)
+        for part in x.split(CHUNK):
+            total += part.double().sum(0)
+        return (total / len(x) * self.dataset.scale).float()
 
     @property
     def name(self) -> str:

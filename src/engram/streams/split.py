@@ -10,7 +10,7 @@ from engram.errors import BadSetting
 from engram.settings import Setting
 from engram.streams.plan import Kind, Part, Plan, title
 from engram.streams.seeding import shuffled
-from engram.streams.source import Source
+from engram.streams.source import CENTRED, Source
 from engram.streams.validation import SHARE
 
 
@@ -68,6 +68,7 @@ KIND = Kind(
         "tasks": TASKS,
         "order": ORDER,
         "sizes": Setting((), "classes in each task, for example 5-5 (instead of tasks)", at_least=1),
+        "centred": CENTRED,
         "validation": SHARE,
     },
     plan=plan,

@@ -1,0 +1,130 @@
+"""EWC++ (Chaudhry et al. 2018, section 4.1): the Fisher information runs along with training, one for all tasks.
+
+Every `interval` steps  F ← α F̂ + (1 − α) F,  F̂ the mean over these steps of the batch's squared gradient; α weighs
+the newest estimate. After a task F and θ* are stored; loss of the next one  L + strength/2 · Σ F (θ − θ*)².
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engram.core import Lesson, pick
+from engram.costs import BACKWARD, head_flops
+from engram.learners.penalty import PenaltyLearner
+from engram.learners.rehearsing import STATISTICS
+from engram.networks import FlatNetwork
+from engram.parts import fisher
+from engram.parts.pull import Pull, pad
+from engram.settings import setting
+
+
+class EWCPlusPlus(PenaltyLearner):
+    """Keeps the running F (`fisher`), the stored one (`importance`) and the anchor θ*."""
+
+    name = "ewc++"
+
+    strength = setting(75_000.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
+    alpha = setting(0.9, "α, the weight of the newest estimate in the running Fisher information", above=0, at_most=1)
+    interval = setting(10, "steps that one estimate is the mean of; a shorter task is one interval", at_least=1)
+    estimator = setting(
+        "batch",
+        "of a batch: its squared mean gradient (batch), or the exact mean of its samples' squares (empirical)",
+        choices=("batch", "empirical"),
+    )
+    normalise = setting(
+        "none",
+        "importances brought to 0 … 1: not at all, over all parameters (joint), or each weight tensor for itself",
+        choices=("none", "joint", "per-tensor"),
+        late=True,
+    )
+    warm = setting(True, "the running Fisher information goes on into the next task; else it begins at 0", late=True)
+    statistics = STATISTICS
+
+    def begin(self, lesson: Lesson) -> None:
+        super().begin(lesson)
+        size = len(self.network.theta[self.held])
+        running = self.vectors.get("fisher") if self.warm else None
+        self.vectors["fisher"] = torch.zeros(size) if running is None else pad(running, size)
+        self.vectors["squares"] = torch.zeros(size)  # the mean of this interval's estimates, as it grows
+
+    def pull(self) -> Pull | None:
+        if "anchor" not in self.vectors:
+            return None
+        return Pull.merge([(self.weight(), self.vectors["anchor"])], len(self.network.theta))
+
+    def weight(self) -> Tensor:
+        return self.strength * self.normalised("importance")
+
+    def normalised(self, name: str) -> Tensor:
+        """A stored vector as the penalty uses it."""
+        return normalised(self.vectors[name], self.normalise, self.network)
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+        if self.estimator == "empirical":
+            self.vectors["squares"].add_(self.sample_squares(x, y)[self.held], alpha=1 / self.interval)
+        return super().loss(x, y)
+
+    def sample_squares(self, x: Tensor, y: Tensor) -> Tensor:
+        """The mean of the samples' squared gradients, each of the loss that it has in training."""
+
+        def total(scores: Tensor) -> Tensor:
+            scores = scores if self.task_masks is None else scores + pick(self.task_masks, y)
+            losses = F.cross_entropy(scores, y, reduction="none")
+            if self.class_weights is not None and self.statistics == "weighted":
+                losses = losses * pick(self.class_weights, y)
+            return losses.sum()
+
+        rows = self.active.stop - self.active.start
+        self.operations += len(x) * (2 + BACKWARD) * (self.forward_flops + head_flops(self.network, rows))
+        return fisher.of_batch(self.network, x, self.active, total)
+
+    def edit(self) -> None:
+        if self.estimator == "batch":
+            grad = self.plain_grad[self.held]
+            self.vectors["squares"].addcmul_(grad, grad, value=1 / self.interval)
+
+    def after_step(self) -> None:
+        done = (self.step or 0) + 1
+        if done % self.interval == 0:
+            self.close_interval()
+
+    def close_interval(self) -> None:
+        """Bring the estimate of the last steps into the running Fisher information."""
+        squares = self.vectors["squares"]
+        self.vectors["fisher"].lerp_(squares, self.alpha)
+        squares.zero_()
+
+    def end(self, lesson: Lesson) -> None:
+        if self.step and self.step < self.interval:  # or a short task would leave no trace
+            self.vectors["squares"] *= self.interval / self.step
+            self.close_interval()
+        self.vectors["importance"] = self.vectors["fisher"].clone()
+        self.vectors["anchor"] = self.network.theta[self.held].clone()
+        del self.vectors["squares"]
+
+
+def normalised(values: Tensor, how: str, network: FlatNetwork) -> Tensor:
+    """The vector (as long as theta, or as its trunk) with its values brought to 0 … 1, jointly or by tensor."""
+    if how == "none":
+        return values
+    if how == "joint":
+        return min_max(values)
+    result = values.clone()
+    rows = result[network.trunk_size :].view(-1, network.row_size)
+    for part in (*(result[network.span(p)] for p in network.trunk.parameters()), rows[:, :-1], rows[:, -1]):
+        part.copy_(min_max(part))
+    return result
+
+
+def min_max(values: Tensor) -> Tensor:
+    """(x − min) / (max − min); all 0 where there is no difference.
+
+    >>> min_max(torch.tensor([1.0, 2.0, 5.0]))
+    tensor([0.0000, 0.2500, 1.0000])
+    """
+    if not values.numel():
+        return values
+    low, high = values.aminmax()
+    return (values - low) / (high - low) if high > low else torch.zeros_like(values)

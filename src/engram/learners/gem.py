@@ -1,0 +1,125 @@
+"""Gradient episodic memory (Lopez-Paz and Ranzato 2017): a step may not raise the loss on any earlier task's memory.
+
+With g the gradient and the rows of G those on the memories: where G g ≥ 0 everywhere g is taken as it is, else
+g + Gᵀv with v the solution of  min ½ vᵀ(G Gᵀ + 1e-3 I)v + (G g)ᵀv,  v ≥ margin: the nearest gradient without conflict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engram.core import Lesson, Split, State, pick
+from engram.costs import BACKWARD, head_flops
+from engram.errors import Diverged
+from engram.learners.gradient import GradientLearner
+from engram.networks import Outputs
+from engram.settings import setting
+
+
+class GEM(GradientLearner):
+    """Keeps the examples of every task that it saw last. Its bound is one on plain steps: by default it takes those."""
+
+    name = "gem"
+
+    memory = setting(256, "examples kept of every task, the most recent ones", at_least=1)
+    margin = setting(0.5, "least weight of every memory's gradient once one is in conflict", at_least=0, late=True)
+    optimizer = replace(GradientLearner.optimizer, default="sgd")
+    rate = replace(GradientLearner.rate, default=0.1)
+    loss_over = replace(GradientLearner.loss_over, default="task")
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        self.sizes: dict[int, int] = {}  # how many examples are kept of each task, in the order they are kept in
+        self.scale = 1.0
+
+    def prepare(self, lesson: Lesson) -> None:
+        """The memories of the other tasks as they enter a step: outputs, samples, places of their labels."""
+        super().prepare(lesson)
+        self.past: list[tuple[Outputs, Tensor, Tensor]] = []
+        for task, kept in self.memories().items():
+            if task != lesson.index:
+                active, places = self.outputs.active(task, self.loss_over)
+                x, y = kept.batch(slice(None))
+                self.past.append((active, x, pick(places, y)))
+        self.gradients = torch.empty(len(self.past), len(self.network.theta))
+
+    def edit(self) -> None:
+        if not self.past:
+            return
+        plain = self.network.grad.clone()
+        for row, (active, x, y) in zip(self.gradients, self.past):
+            self.network.backward(F.cross_entropy(self.network.training_scores(x, active), y))
+            row.copy_(self.network.grad)
+            head = head_flops(self.network, active.stop - active.start)
+            self.operations += len(x) * (1 + BACKWARD) * (self.forward_flops + head)
+        if not self.gradients.isfinite().all():
+            task = next(reversed(self.outputs.tasks))
+            raise Diverged(
+                f"a gradient on the memory is not finite at task {task + 1}, step {(self.step or 0) + 1}; "
+                f"lower the rate (now {self.rate:g})"
+            )
+        self.network.grad.copy_(project(plain, self.gradients, self.margin))
+
+    def end(self, lesson: Lesson) -> None:
+        seen = torch.cat(list(self.epoch(lesson, self.epochs - 1)))
+        memories = {**self.memories(), lesson.index: lesson.train.take(seen[-self.memory :])}
+        kept = Split.join(list(memories.values()))
+        self.sizes = {task: len(memory) for task, memory in memories.items()}
+        self.vectors["memory.x"], self.vectors["memory.y"], self.scale = kept.x, kept.y, kept.scale
+        self.vectors.pop("memory.shift", None)
+        if kept.shift is not None:
+            self.vectors["memory.shift"] = kept.shift
+        self.past, self.gradients = [], torch.empty(0)
+
+    def memories(self) -> dict[int, Split]:
+        """What is kept of each task."""
+        if not self.sizes:
+            return {}
+        kept = Split(
+            self.vectors["memory.x"], self.vectors["memory.y"], scale=self.scale, shift=self.vectors.get("memory.shift")
+        )
+        places = torch.arange(len(kept)).split(list(self.sizes.values()))
+        return {task: kept.take(place) for task, place in zip(self.sizes, places)}
+
+    def state(self) -> State:
+        state = super().state()
+        return State(state.tensors, {**state.plain, "sizes": list(self.sizes.items()), "scale": self.scale})
+
+    def load(self, state: State) -> None:
+        super().load(state)
+        self.sizes, self.scale = dict(state.plain["sizes"]), state.plain["scale"]
+
+
+def project(gradient: Tensor, others: Tensor, margin: float = 0.5, ridge: float = 1e-3) -> Tensor:
+    """The gradient itself where it is in conflict with no row of `others`; else with those rows added to it.
+
+    >>> project(torch.tensor([1.0, 0.0]), torch.tensor([[-1.0, 1.0]]), margin=0.0, ridge=0.0)
+    tensor([0.5000, 0.5000])
+    """
+    products = others @ gradient
+    if not (products < 0).any():
+        return gradient
+    gram = (others @ others.t()).double()
+    weights = least_above(gram + ridge * torch.eye(len(gram)), products.double(), margin)
+    return gradient + weights.to(others.dtype) @ others
+
+
+def least_above(quadratic: Tensor, linear: Tensor, least: float) -> Tensor:
+    """argmin ½ vᵀPv + qᵀv over v ≥ `least`, exactly, by non-negative least squares.
+
+    With v = u + m and P = AᵀA (from its eigenvectors, because two memories may pull the same way) it is
+    min ‖A u − b‖² over u ≥ 0, where Aᵀb = −(q + P m).
+    """
+    from scipy.optimize import nnls  # here, because it takes longer to import than all learners
+
+    values, vectors = torch.linalg.eigh(quadratic)
+    used = values > 1e-12 * values[-1]
+    root = values[used].sqrt()
+    target = -(linear + least * quadratic.sum(1))
+    solution, _ = nnls((vectors[:, used] * root).t().numpy(), ((target @ vectors[:, used]) / root).numpy())
+    return torch.from_numpy(solution) + least

@@ -1,0 +1,17 @@
+"""iCaRL-hb1, the first hybrid of Rebuffi et al. 2017: trained as iCaRL, but the highest output is the answer."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from engram.learners.icarl import ICaRL
+from engram.learners.rehearsing import Rehearsing
+
+
+class ICaRLHB1(ICaRL):
+    """What iCaRL is without the nearest mean of exemplars."""
+
+    name = "icarl-hb1"
+
+    def predict(self, x: Tensor, task: int | None = None) -> Tensor:
+        return Rehearsing.predict(self, x, task)

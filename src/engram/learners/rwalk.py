@@ -1,0 +1,79 @@
+"""Riemannian walk (Chaudhry et al. 2018, equations 6 to 8): the running Fisher information plus a score of the path.
+
+Each step  ω ← ω − g·Δθ,  with g the plain gradient before the step and Δθ the step that was really made.
+Every `interval` steps  s ← s + max(0, ω / (½ F Δθ² + ε)),  Δθ the way since the last time and F not yet updated;
+then F is updated as in EWC++ and ω begins at 0. After a task the scores are averaged with those of the tasks before,
+F and the scores are each brought to 0 … 1, and the loss of the next task is  L + strength · Σ (F + s)(θ − θ*)².
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from engram.core import Lesson
+from engram.learners.ewc_plus_plus import EWCPlusPlus
+from engram.parts.pull import pad
+from engram.settings import setting
+
+
+class RWalk(EWCPlusPlus):
+    """Keeps what EWC++ keeps, and the averaged score before its normalisation (`score`)."""
+
+    name = "rwalk"
+
+    strength = setting(1000.0, "λ, the weight of the penalty (λ · (F + s) · d², without a half)", at_least=0, late=True)
+    normalise = setting(
+        "joint",
+        "F and s each brought to 0 … 1: over all parameters (joint), each weight tensor for itself, or not at all",
+        choices=("joint", "per-tensor", "none"),
+        late=True,
+    )
+    damping = setting(1e-3, "ε, keeps the division finite where a parameter hardly moved", above=0)
+    half = setting(True, "the factor ½ in the score's denominator, which the authors' code leaves out")
+
+    def begin(self, lesson: Lesson) -> None:
+        super().begin(lesson)
+        theta = self.network.theta[self.held]
+        for name in ("path", "gained"):  # ω of this interval, and the scores of this task
+            self.vectors[name] = torch.zeros_like(theta)
+        self.vectors["waypoint"] = theta.clone()
+
+    def weight(self) -> Tensor:
+        return 2 * self.strength * (self.normalised("importance") + self.normalised("score"))
+
+    def edit(self) -> None:
+        """−g·Δθ = g·θ − g·θ′: the first half before the step, the second after it, so that nothing is copied."""
+        super().edit()
+        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held])
+
+    def after_step(self) -> None:
+        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
+        super().after_step()
+
+    def close_interval(self) -> None:
+        theta, path, waypoint = self.network.theta[self.held], self.vectors["path"], self.vectors["waypoint"]
+        way = torch.sub(theta, waypoint, out=waypoint)
+        add_score(self.vectors["gained"], path, self.vectors["fisher"], way, self.damping, self.half)
+        super().close_interval()
+        path.zero_()
+        waypoint.copy_(theta)
+
+    def end(self, lesson: Lesson) -> None:
+        super().end(lesson)
+        gained = self.vectors.pop("gained")
+        before = self.vectors.get("score")
+        self.vectors["score"] = gained if before is None else (pad(before, len(gained)) + gained) / 2
+        del self.vectors["path"], self.vectors["waypoint"]
+
+
+def add_score(scores: Tensor, path: Tensor, fisher: Tensor, way: Tensor, damping: float, half: bool = True) -> Tensor:
+    """Add max(0, ω / (½ F Δθ² + ε)): the fall of the loss for a distance on the manifold of distributions.
+
+    `path` and `way` are written over, because new vectors would cost more than the arithmetic.
+
+    >>> add_score(torch.zeros(2), torch.tensor([1.0, -1.0]), torch.tensor([4.0, 4.0]), torch.tensor([0.5, 0.5]), 0.5)
+    tensor([1., 0.])
+    """
+    distance = torch.addcmul(torch.tensor(damping), way.square_(), fisher, value=0.5 if half else 1.0, out=way)
+    return scores.addcdiv_(path.relu_(), distance)

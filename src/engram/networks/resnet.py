@@ -1,0 +1,62 @@
+"""The reduced ResNet-18 of the GEM comparison: a third of the usual width, for images of 32×32 pixels."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from engram.errors import BadSetting
+from engram.networks.cnn import image_shape
+from engram.networks.trunk import Trunk
+from engram.settings import setting
+
+
+class ResNet18Reduced(Trunk):
+    """Lopez-Paz and Ranzato 2017: a 3×3 convolution, four groups of two residual blocks, average pooling over 4×4."""
+
+    name = "resnet18-reduced"
+
+    width = setting(20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1)
+
+    first = 3
+
+    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+        inputs, *sides = image_shape(self.name, shape, 4)
+        layers: list[nn.Module] = [_convolution(inputs, self.width, 3, 1), nn.BatchNorm2d(self.width), nn.ReLU()]
+        inputs = self.width
+        for channels, stride in zip((self.width, 2 * self.width, 4 * self.width, 8 * self.width), (1, 2, 2, 2)):
+            layers += [Block(inputs, channels, stride), Block(channels, channels, 1)]
+            sides = [-(-side // stride) for side in sides]
+            inputs = channels
+        self.lonely = max(sides) == 1
+        pool = [min(4, side) for side in sides]
+        self.features = inputs * (sides[0] // pool[0]) * (sides[1] // pool[1])
+        return nn.Sequential(*layers, nn.AvgPool2d((pool[0], pool[1])), nn.Flatten())
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and self.lonely and len(x) == 1:
+            raise BadSetting(
+                f"network '{self.name}' cannot normalise a batch of one sample whose last feature map is 1×1; choose "
+                "a batch that leaves no single sample over, or larger images"
+            )
+        return self.layers(x)
+
+
+class Block(nn.Module):
+    """Two 3×3 convolutions around which the input goes on as it is, or projected where its shape changes."""
+
+    def __init__(self, inputs: int, channels: int, stride: int):
+        super().__init__()
+        self.first = nn.Sequential(_convolution(inputs, channels, 3, stride), nn.BatchNorm2d(channels), nn.ReLU())
+        self.second = nn.Sequential(_convolution(channels, channels, 3, 1), nn.BatchNorm2d(channels))
+        self.shortcut = nn.Sequential()
+        if stride != 1 or inputs != channels:
+            self.shortcut = nn.Sequential(_convolution(inputs, channels, 1, stride), nn.BatchNorm2d(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(torch.add(self.second(self.first(x)), self.shortcut(x)))
+
+
+def _convolution(inputs: int, channels: int, size: int, stride: int) -> nn.Conv2d:
+    return nn.Conv2d(inputs, channels, size, stride, padding=size // 2, bias=False)

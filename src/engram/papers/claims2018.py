@@ -1,0 +1,115 @@
+"""What Chaudhry et al. 2018 say in words, and how near we want to be, as sentences that are held or not held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engram.papers.paper import Claim, Line, at_least
+
+Lines = Mapping[str, Line]
+
+
+def _near(label: str, points: float) -> Claim:
+    """Within some points of the published accuracy."""
+    return Claim(
+        f"{label}: within {points:g} points of published",
+        lambda lines: 100 * abs(lines[label].mean() - lines[label].entry.published["average_accuracy"]) <= points,
+    )
+
+
+def _no_forgetting(label: str) -> Claim:
+    return Claim(f"{label}: forgetting ≤ 0.02", lambda lines: lines[label].mean("forgetting_rwalk") <= 0.02)
+
+
+def _rwalk_at_its_best(lines: Lines) -> bool:
+    """Within its own spread (one deviation over seeds) of 80 %."""
+    rows = [line for label, line in lines.items() if label.startswith("RWalk")]
+    ours = max((line.ours("average_accuracy") for line in rows), key=lambda value: value["mean"])
+    return ours["mean"] + ours["std"] >= 0.80
+
+
+def _spread_over_strengths(lines: Lines, method: str, metric: str) -> float:
+    values = [line.mean(metric) for label, line in lines.items() if label.startswith(method)]
+    return max(values) - min(values)
+
+
+def _lift(lines: Lines, method: str) -> float:
+    return lines[f"single: {method}-S"].mean() - lines[f"single: {method}"].mean()
+
+
+_MULTI, _SINGLE, _WITH = (
+    [f"multi: {m}" for m in ("EWC", "PI", "RWalk")],
+    [f"single: {m}" for m in ("Vanilla", "EWC", "PI")],
+    [f"single: {m}-S" for m in ("Vanilla", "EWC", "PI")],
+)
+
+_STORING = [f"single: {m}" for m in ("iCaRL-hb1", "iCaRL", "Vanilla-S", "EWC-S", "PI-S", "RWalk")]
+
+CLAIMS: dict[str, tuple[Claim, ...]] = {
+    "table1": (
+        at_least("multi: EWC", 0.985),
+        at_least("multi: PI", 0.985),
+        at_least("multi: RWalk", 0.975),
+        *(_no_forgetting(label) for label in _MULTI),
+        Claim("multi: Vanilla: 91 ± 5", lambda lines: 0.86 <= lines["multi: Vanilla"].mean() <= 0.96),
+        *(_near(label, 5) for label in _SINGLE),
+        *(_near(label, 3) for label in _WITH),
+        Claim(
+            "single-head without exemplars is much harder than multi-head (every method loses at least 25 points)",
+            lambda lines: all(
+                lines[f"multi: {m}"].mean() - lines[f"single: {m}"].mean() >= 0.25 for m in ("Vanilla", "EWC", "PI")
+            ),
+        ),
+        Claim(
+            "exemplars lift Vanilla, EWC and PI by at least 15 points",
+            lambda lines: all(_lift(lines, m) >= 0.15 for m in ("Vanilla", "EWC", "PI")),
+        ),
+        Claim(
+            "RWalk with exemplars is ahead of EWC and PI with exemplars",
+            lambda lines: lines["single: RWalk"].mean() > max(lines[f"single: {m}-S"].mean() for m in ("EWC", "PI")),
+        ),
+        Claim(
+            "regularised methods with exemplars are ahead of Vanilla with exemplars",
+            lambda lines: (
+                min(lines[f"single: {m}"].mean() for m in ("EWC-S", "PI-S", "RWalk"))
+                > lines["single: Vanilla-S"].mean()
+            ),
+        ),
+        at_least("single: exemplars", 0.93),
+        Claim(
+            "the stored exemplars alone, augmented, beat every row of the table that stores exemplars",
+            lambda lines: (
+                lines["single: exemplars"].mean()
+                > max(line.mean() for label, line in lines.items() if label in _STORING)
+            ),
+        ),
+        Claim(
+            "the learner that keeps nothing but exemplars keeps less than 100 kB",
+            lambda lines: all(r.bytes["total"] < 100_000 for r in lines["single: exemplars"].records),
+        ),
+    ),
+    "table3": (
+        Claim("RWalk at its best strength is within its own spread of 80 %", _rwalk_at_its_best),
+        Claim(
+            "RWalk's forgetting hardly depends on the strength (at most 0.02 over five decades)",
+            lambda lines: _spread_over_strengths(lines, "RWalk", "forgetting_rwalk") <= 0.02,
+        ),
+        Claim(
+            "RWalk's accuracy depends less on the strength than PI's",
+            lambda lines: (
+                _spread_over_strengths(lines, "RWalk", "average_accuracy")
+                < _spread_over_strengths(lines, "PI", "average_accuracy")
+            ),
+        ),
+    ),
+    "fig5": (
+        Claim(
+            "mean of features is the best choice of exemplars for every method",
+            lambda lines: all(
+                lines[f"{m} @ mof"].mean()
+                >= max(lines[f"{m} @ {s}"].mean() for s in ("uniform", "plane-distance", "entropy"))
+                for m in ("Vanilla", "EWC", "PI", "RWalk")
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,154 @@
+"""Exemplars: which samples of a class to keep (Chaudhry et al. 2018, section 4.2), and the memory that keeps them.
+
+The four ways of choosing are plain functions: what is known of the samples of one class in, positions out, in order of
+selection. Where fewer samples than wanted exist, all of them are chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engram.core import Split
+
+SAMPLING = {
+    "uniform": "at random",
+    "plane-distance": "at random, more likely near the decision plane (1/|φ·w|)",
+    "entropy": "at random, more likely where the softmax is uncertain",
+    "mof": "the mean of the features is followed step by step (herding)",
+}
+NEAREST, LEAST = 1e-8, 1e-32  # the smallest distance that counts, and what keeps an entropy of zero possible
+TIE = 1e-12  # costs closer than this share of the largest are equal: rounding must not decide
+
+
+def uniform(count: int, m: int, generator: torch.Generator) -> Tensor:
+    """`m` of `count` positions, without replacement."""
+    return torch.randperm(count, generator=generator)[:m]
+
+
+def plane_distance(features: Tensor, weights: Tensor, m: int, generator: torch.Generator) -> Tensor:
+    """Probability ∝ 1/|φ·w|; `weights` are the class's output weights without the bias."""
+    distances = (features.double() @ weights.double()).abs()
+    return _draw(1 / distances.clamp(min=NEAREST), m, generator)
+
+
+def entropy(scores: Tensor, m: int, generator: torch.Generator) -> Tensor:
+    """Probability ∝ the entropy of the softmax over the scores' columns; a column of −∞ takes no part."""
+    uncertainty = torch.special.entr(F.softmax(scores.double(), dim=1)).sum(1)
+    return _draw(uncertainty + LEAST, m, generator)
+
+
+def mof(features: Tensor, m: int, normalise: bool = False) -> Tensor:
+    """Mean of features, or herding (Rebuffi et al. 2017): each pick brings the mean of the picks nearest to the mean.
+
+    The k-th is argmin ‖μ − (φ(x) + Σ φ(picked))/k‖ over what is not picked yet, the lowest position of equal ones. With
+    ψ = φ − μ that is argmin ‖ψ(x) + Σ ψ(picked)‖, of which only ‖ψ(x)‖² + 2 ψ(x)·Σ ψ(picked) depends on x: one
+    matrix-vector product a pick. `normalise` puts the features on the unit sphere first, as iCaRL does.
+
+    >>> mof(torch.tensor([[0.0], [1.0], [2.0], [7.0]]), 4).tolist()
+    [2, 1, 3, 0]
+    """
+    points = features.to(torch.float64, copy=True)
+    points = F.normalize(points, dim=1) if normalise else points
+    points -= points.mean(0)
+    cost = points.square().sum(1)
+    tie = TIE * float(cost.max()) if len(cost) else 0.0
+    picked: list[int] = []
+    for _ in range(min(m, len(points))):
+        pick = int((cost <= cost.min() + tie).nonzero()[0])
+        picked.append(pick)
+        cost.add_(points @ points[pick], alpha=2)
+        cost[pick] = float("inf")
+    return torch.tensor(picked, dtype=torch.int64)
+
+
+def select(
+    kind: str, m: int, *, features: Tensor, scores: Tensor, weights: Tensor, generator: torch.Generator
+) -> Tensor:
+    """`m` samples of one class by a name in `SAMPLING`."""
+    if kind == "uniform":
+        return uniform(len(features), m, generator)
+    if kind == "plane-distance":
+        return plane_distance(features, weights, m, generator)
+    if kind == "entropy":
+        return entropy(scores, m, generator)
+    if kind == "mof":
+        return mof(features, m)
+    raise KeyError(kind)
+
+
+def _draw(likelihood: Tensor, m: int, generator: torch.Generator) -> Tensor:
+    """Positions without replacement, each with a chance in proportion to what is left."""
+    count = min(m, len(likelihood))
+    if not count:
+        return torch.empty(0, dtype=torch.int64)
+    return torch.multinomial(likelihood / likelihood.sum(), count, generator=generator)
+
+
+class ExemplarMemory:
+    """Sets of samples, one for each class of each lesson, each in order of selection, in the format of the data.
+
+    A class that comes back in a later lesson gets another set. `split()` is everything kept, set after set.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self._kept: Split | None = None
+
+    def __len__(self) -> int:
+        """How many samples are kept."""
+        return sum(self.sizes)
+
+    def add(self, label: int, x: Tensor, scale: float = 1.0, shift: Tensor | None = None) -> None:
+        """Keep these raw samples of a class as a set; `scale` and `shift` are those of the split they come from."""
+        y = torch.full((len(x),), label, dtype=torch.int64)
+        new = Split(x, y, scale=scale, shift=shift)
+        self._kept = Split.join([new] if self._kept is None else [self._kept, new])
+        self.sizes.append(len(x))
+
+    def reduce(self, m: int) -> None:
+        """Cut every set to its first `m`."""
+        if self._kept is None:
+            return
+        places = torch.arange(len(self)).split(self.sizes)
+        self._kept = Split.join([self._kept.take(torch.cat([place[:m] for place in places]))])
+        self.sizes = [min(size, m) for size in self.sizes]
+
+    def split(self) -> Split:
+        """Everything kept. Ask `len` first: there is no split of nothing."""
+        if self._kept is None:
+            raise RuntimeError("the exemplar memory is empty; nothing has been added")
+        return self._kept
+
+    def of(self, label: int) -> Split:
+        """What is kept of one class."""
+        kept = self.split()
+        return kept.take((kept.y == label).nonzero().squeeze(1))
+
+    def counts(self) -> dict[int, int]:
+        """How many samples are kept of each class, in order of first appearance."""
+        labels = [] if self._kept is None else self._kept.y.tolist()
+        return {label: labels.count(label) for label in dict.fromkeys(labels)}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a state holds, and what counts as cost: samples and labels, and the shift of centred data."""
+        if self._kept is None:
+            return {}
+        found = {"exemplars.x": self._kept.x, "exemplars.y": self._kept.y}
+        return found if self._kept.shift is None else {**found, "exemplars.shift": self._kept.shift}
+
+    def plain(self) -> dict[str, Any]:
+        """The rest of the state, as plain JSON."""
+        return {"sizes": self.sizes, "scale": 1.0 if self._kept is None else self._kept.scale}
+
+    def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
+        """Hold what `tensors` and `plain` gave; other tensors are ignored."""
+        own = {
+            name: tensors[f"exemplars.{name}"].clone() for name in ("x", "y", "shift") if f"exemplars.{name}" in tensors
+        }
+        self.sizes = list(plain["sizes"])
+        self._kept = Split(own["x"], own["y"], scale=plain["scale"], shift=own.get("shift")) if own else None
