@@ -62,9 +62,9 @@ def test_a_line_of_failed_runs_is_not_held_and_says_failed():
 def test_what_is_written(tmp_path):
     lines = [line(0.96, 0.98)]
     table = experiment(lines, at_least("SI", 0.9))
-    page, rows, figure = write_page(MNIST, [(table, lines)], "paper", "engram paper …", tmp_path / "new")
+    page, rows, figure = write_page(MNIST, [(table, lines)], "paper", "engram paper …", tmp_path / "new", "name")
     text = page.read_text()
-    assert text == render(MNIST, [(table, lines)], "paper", "engram paper …")
+    assert text == render(MNIST, [(table, lines)], "paper", "engram paper …", "name")
     assert text.startswith(f"# {MNIST.title}\n")
     assert "Written by `engram paper …` (tier `paper`, seeds 0, 1;" in text
     assert "- SI: average accuracy ≥ 0.9: **held**" in text

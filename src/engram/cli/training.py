@@ -166,7 +166,8 @@ def paper(
         words = [name, *([experiment] if experiment else []), "--tier", tier]
         words += ["--dataset", dataset] if dataset else []
         command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
-        for path in write_page(found, answers, tier, command, Path(write)):
+        stem = f"{name}-{dataset}" if dataset else name
+        for path in write_page(found, answers, tier, command, Path(write), stem):
             if not as_json:
                 say(f"wrote {path}")
     leave([record for _, lines in answers for line in lines for record in line.records])

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from engram.errors import UnknownName
-from engram.papers.claims2018 import CLAIMS
+from engram.papers.claims2018 import CLAIMS, CNN_CLAIMS
 from engram.papers.figures import draw_lines, draw_plane
 from engram.papers.paper import Column, Entry, Experiment, Paper
 
@@ -42,6 +42,7 @@ class Setup:
     epochs_with: int
     epochs_without: int
     counts: tuple[int, ...]  # Figure 4
+    references: bool = True  # whether intransigence is worth its joint models, five times the work of a row
 
 
 _MLP = {"network": "mlp", "settings": {"widths": "256-256", "init": "truncated"}}
@@ -50,7 +51,7 @@ SETUPS = {
     "mnist": Setup("mnist", 5, _MLP, 10, 10, 5, 1, (1, 2, 5, 10, 20, 50)),
     "fashion-mnist": Setup("mnist", 5, _MLP, 10, 10, 5, 1, (1, 2, 5, 10, 20, 50)),
     "cifar100": Setup("cifar", 10, _CNN, 25, 50, 10, 10, (5, 25, 100, 200)),
-    "tiny-imagenet100-32": Setup("cifar", 10, _CNN, 25, 50, 10, 10, (5, 25, 75)),
+    "tiny-imagenet100-32": Setup("cifar", 10, _CNN, 25, 50, 3, 3, (5, 25, 75), references=False),
     "digits": Setup("mnist", 5, {"network": "mlp", "settings": {"widths": "64-64"}}, 10, 10, 3, 3, (2, 10)),
 }
 
@@ -63,7 +64,7 @@ def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
     if name not in SETUPS:
         raise UnknownName("dataset for 'chaudhry2018' called", name, SETUPS)
     paper = _Tables(name, SETUPS[name])
-    claims = CLAIMS if tier == "paper" and name == "mnist" else {}
+    claims = {"mnist": CLAIMS, "tiny-imagenet100-32": CNN_CLAIMS}.get(name, {}) if tier == "paper" else {}
     table1 = paper.table1()
     return [
         Experiment("table1", f"Table 1 on {name}", ALL, table1, claims.get("table1", ()), about=paper.about()),
@@ -95,7 +96,11 @@ class _Tables:
         self.dataset, self.setup = dataset, setup
 
     def about(self) -> str:
-        stand_in = ", which stands in for CIFAR-100: nothing here is comparable digit by digit"
+        stand_in = (
+            " (150 training images a class, three epochs), which stands in for CIFAR-100: the published numbers are "
+            "those of CIFAR-100, and only what is said in words can be compared. No joint models were trained, so "
+            "there is no intransigence"
+        )
         return f"Data: {self.dataset}{stand_in if self.dataset.startswith('tiny') else ''}."
 
     def table1(self) -> tuple[Entry, ...]:
@@ -179,7 +184,7 @@ class _Tables:
             "learner": LEARNERS[method],
             "network": self.setup.network["network"],
             "head": head,
-            "references": True,
+            "references": self.setup.references,
             "settings": {**self.setup.network["settings"], **regime, **own, **changes},
         }
 

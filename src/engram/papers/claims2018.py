@@ -113,3 +113,31 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         ),
     ),
 }
+
+_REGULARISED = ("EWC", "PI", "RWalk")
+
+CNN_CLAIMS: dict[str, tuple[Claim, ...]] = {
+    "table1": (
+        Claim(
+            "multi-head is easy and single-head is hard: Vanilla, EWC and PI lose at least 15 points",
+            lambda lines: all(
+                lines[f"multi: {m}"].mean() - lines[f"single: {m}"].mean() >= 0.15 for m in ("Vanilla", "EWC", "PI")
+            ),
+        ),
+        Claim(
+            "multi-head: every regularised method is ahead of Vanilla",
+            lambda lines: min(lines[f"multi: {m}"].mean() for m in _REGULARISED) > lines["multi: Vanilla"].mean(),
+        ),
+        Claim(
+            "exemplars lift Vanilla, EWC and PI",
+            lambda lines: all(_lift(lines, m) > 0 for m in ("Vanilla", "EWC", "PI")),
+        ),
+        Claim(
+            "regularised methods with exemplars are ahead of Vanilla with exemplars",
+            lambda lines: (
+                min(lines[f"single: {m}"].mean() for m in ("EWC-S", "PI-S", "RWalk"))
+                > lines["single: Vanilla-S"].mean()
+            ),
+        ),
+    ),
+}

@@ -15,19 +15,19 @@ from engram.reports.tables import written
 Answers = Sequence[tuple[Experiment, Sequence[Line]]]
 
 
-def write_page(paper: Paper, answers: Answers, tier: str, command: str, folder: Path) -> list[Path]:
-    """Everything that a reader gets; where it is."""
+def write_page(paper: Paper, answers: Answers, tier: str, command: str, folder: Path, stem: str) -> list[Path]:
+    """Everything that a reader gets, in files whose names begin with `stem`; where it is."""
     places = []
     for experiment, lines in answers:
-        table, figure = (folder / f"{paper.name}-{experiment.name}.{ending}" for ending in ("csv", "png"))
+        table, figure = (folder / f"{stem}-{experiment.name}.{ending}" for ending in ("csv", "png"))
         write(table, _csv([experiment.header(), *experiment.table(lines)]))
         places += [table, experiment.figure(lines, figure)]
-    page = folder / f"{paper.name}.md"
-    write(page, render(paper, answers, tier, command).encode())
+    page = folder / f"{stem}.md"
+    write(page, render(paper, answers, tier, command, stem).encode())
     return [page, *places]
 
 
-def render(paper: Paper, answers: Answers, tier: str, command: str) -> str:
+def render(paper: Paper, answers: Answers, tier: str, command: str, stem: str) -> str:
     seeds = sorted({record.seed for _, lines in answers for line in lines for record in line.records})
     return "\n".join(
         [
@@ -37,7 +37,7 @@ def render(paper: Paper, answers: Answers, tier: str, command: str) -> str:
             "",
             f"Written by `{command}` (tier `{tier}`, seeds {', '.join(map(str, seeds))}; mean ± standard deviation).",
             "",
-            *(part for experiment, lines in answers for part in _section(paper, experiment, lines)),
+            *(part for experiment, lines in answers for part in _section(stem, experiment, lines)),
             "## What to know about these numbers",
             "",
             paper.caveats,
@@ -46,7 +46,7 @@ def render(paper: Paper, answers: Answers, tier: str, command: str) -> str:
     )
 
 
-def _section(paper: Paper, experiment: Experiment, lines: Sequence[Line]) -> list[str]:
+def _section(stem: str, experiment: Experiment, lines: Sequence[Line]) -> list[str]:
     sources = sorted({line.entry.source for line in lines if line.entry.source})
     verdicts = [f"- {v['claim']}: **{v['verdict']}**" for v in experiment.verdicts(lines)]
     return [
@@ -57,7 +57,7 @@ def _section(paper: Paper, experiment: Experiment, lines: Sequence[Line]) -> lis
         "",
         *([f"Published values: {'; '.join(sources)}.", ""] if sources else []),
         *([*verdicts, ""] if verdicts else []),
-        f"![{experiment.title}]({paper.name}-{experiment.name}.png)",
+        f"![{experiment.title}]({stem}-{experiment.name}.png)",
         "",
         "<details><summary>settings of every row</summary>",
         "",

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from engram.core import Cost, Row
+from engram.errors import UnknownName
+from engram.papers import paper
+from engram.papers.figures import draw_lines, draw_plane
+from engram.papers.paper import Line
+from engram.record import Record
+
+RWALK = paper("chaudhry2018")
+
+
+def experiment(name, tier="quick", dataset=None):
+    return RWALK.find(name, tier, dataset)[0]
+
+
+def lines(name, record_like, accuracy):
+    """The rows of an experiment with made-up records: `accuracy` by label."""
+    return [
+        Line(entry, tuple(record_like(accuracy(entry.label), seed) for seed in (0, 1)))
+        for entry in experiment(name, "paper").entries
+    ]
+
+
+@pytest.fixture
+def record_like():
+    def make(accuracy, seed):
+        rows = [Row((accuracy,) * k, (accuracy,) * k, {}, {}, None, Cost({"total": 8}, 2, 30.0), "0") for k in (1, 2)]
+        how = ("split-mnist@1", "si", "mlp", {}, "sequential", "single", seed, "key", "done", None)
+        return Record(*how, tuple(rows), ({}, {}), joint=(1.0, min(accuracy + 0.1, 1.0)))
+
+    return make
+
+
+def test_every_row_of_table_1_has_its_published_values():
+    rows = {entry.label: entry for entry in experiment("table1", "paper").entries}
+    assert len(rows) == 13 + 2
+    assert rows["single: RWalk"].published == {
+        "average_accuracy": pytest.approx(0.825),
+        "forgetting_rwalk": 0.15,
+        "intransigence": 0.14,
+    }
+    assert rows["multi: Vanilla"].published["intransigence"] == 6.6e-4
+    assert rows["single: exemplars"].published == {}
+
+
+def test_each_half_of_table_1_declares_its_regime():
+    rows = {entry.label: entry.run["settings"] for entry in experiment("table1", "paper").entries}
+    assert rows["single: EWC-S"]["class_weighted"] is True
+    assert (rows["single: EWC-S"]["epochs"], rows["single: EWC-S"]["loss_over"]) == (5, "seen")
+    assert rows["single: EWC"]["optimizer_reset"] == "slots"
+    assert (rows["single: EWC"]["epochs"], rows["single: EWC"]["loss_over"]) == (1, "task")
+    assert rows["single: EWC"]["strength"] == 75000
+    assert "exemplars" not in rows["single: EWC"]
+
+
+def test_cifar_has_its_own_columns_and_strengths():
+    rows = {entry.label: entry for entry in experiment("table1", "paper", "tiny-imagenet100-32").entries}
+    assert rows["single: EWC-S"].published["average_accuracy"] == pytest.approx(0.336)
+    assert rows["single: EWC-S"].run["settings"]["strength"] == 1.5e6
+    assert rows["single: EWC-S"].run["network"] == "rwalk-cnn"
+    assert rows["single: EWC-S"].run["tasks"] == 10
+
+
+def test_the_weight_is_varied_over_what_was_published_and_two_more():
+    labels = [entry.label for entry in experiment("table3", "paper").entries]
+    assert [label for label in labels if label.startswith("RWalk")] == [
+        *("RWalk λ=0.1", "RWalk λ=10", "RWalk λ=100", "RWalk λ=1000", "RWalk λ=10000")
+    ]
+    assert len(labels) == 9 + 2
+
+
+def test_an_unknown_dataset():
+    with pytest.raises(UnknownName, match="did you mean 'mnist'"):
+        RWALK.find(None, "quick", "mnits")
+
+
+def test_claims_are_true_or_false_of_the_numbers(record_like):
+    perfect = lines("table1", record_like, lambda label: 0.99)
+    verdicts = {v["claim"]: v["verdict"] for v in experiment("table1", "paper").verdicts(perfect)}
+    assert verdicts["multi: EWC: average accuracy ≥ 0.985"] == "held"
+    assert verdicts["single: EWC: within 5 points of published"] == "NOT held"
+    assert verdicts["exemplars lift Vanilla, EWC and PI by at least 15 points"] == "NOT held"
+    published = {e.label: e.published.get("average_accuracy", 0.94) for e in experiment("table1", "paper").entries}
+    as_printed = lines("table1", record_like, published.get)
+    verdicts = {v["claim"]: v["verdict"] for v in experiment("table1", "paper").verdicts(as_printed)}
+    assert verdicts["RWalk with exemplars is ahead of EWC and PI with exemplars"] == "held"
+    assert verdicts["single: EWC: within 5 points of published"] == "held"
+
+
+def test_the_figures_are_drawn(record_like, tmp_path):
+    assert draw_plane(lines("fig3", record_like, lambda label: 0.5), tmp_path / "plane.png").stat().st_size > 1000
+    assert draw_lines(lines("fig5", record_like, lambda label: 0.5), tmp_path / "lines.png").stat().st_size > 1000
