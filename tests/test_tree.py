@@ -12,7 +12,9 @@ import pytest
 from engram import tree
 from engram.core import Step
 from engram.errors import Diverged, Stopped
+from engram.learners import learner_settings
 from engram.runs import prepare
+from engram.settings import Setting
 from engram.store import Store
 from engram.tree import Node, grow
 
@@ -89,10 +91,19 @@ def test_the_curve_the_validation_share_and_the_versions_are_in_the_key(monkeypa
     node = path_of()[0]
     assert node.parent.child([0], node.path[-1].settings, [0, 1]).key != node.key
     assert replace(node, validation=0.1).key != node.key
-    for name, value in (("BITS", 2), ("torch.__version__", "2.0.0")):
+    for name, value in (("BITS", 99), ("torch.__version__", "2.0.0")):
         with monkeypatch.context() as patch:
             patch.setattr(f"engram.tree.{name}", value)
             assert replace(node).key != node.key
+
+
+def test_a_setting_that_a_later_version_adds_does_not_change_the_key(monkeypatch):
+    node = path_of()[0]
+    later = {**learner_settings(node.learner), "new": Setting(1, "added later")}
+    monkeypatch.setattr("engram.tree.learner_settings", lambda name: later)
+    settings = node.path[-1].settings
+    assert node.parent.child([0], {**settings, "new": 1}).key == node.key
+    assert node.parent.child([0], {**settings, "new": 2}).key != node.key
 
 
 def test_where_the_data_lies_and_how_many_tasks_follow_is_not_in_the_key():

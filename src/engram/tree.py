@@ -28,12 +28,12 @@ from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
 from engram.evaluate import accuracy_on, evaluate
 from engram.learners import create, learner_settings
-from engram.networks import Blueprint
-from engram.settings import Setting
+from engram.networks import Blueprint, network_class
+from engram.settings import Setting, declared
 from engram.store import Store
 from engram.streams import rebuild
 
-BITS = 1  # raised by every change of the library that changes the bits of a node
+BITS = 2  # raised by every change of the library that changes the bits of a node, or a default
 # How often a position inside a lesson is saved, and the share of the time that saving may take at most.
 CHECKPOINT_SECONDS = Setting(10.0, "seconds", at_least=0).parse(
     "ENGRAM_CHECKPOINT_SECONDS", os.environ.get("ENGRAM_CHECKPOINT_SECONDS", 10.0)
@@ -81,7 +81,7 @@ class Node:
     @cached_property
     def key(self) -> str:
         if not self.path:
-            network = [self.network.name, self.network.settings]
+            network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
             return _hash(self.learner, network, self.seed, self._data(), self.validation, _machine())
         last = self.path[-1]
         return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.curve)
@@ -93,7 +93,7 @@ class Node:
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that matter here: those marked `late` do nothing before the second lesson."""
         known = learner_settings(self.learner)
-        return {name: value for name, value in settings.items() if len(self.path) > 1 or not known[name].late}
+        return {name: v for name, v in _changed(known, settings).items() if len(self.path) > 1 or not known[name].late}
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
@@ -259,6 +259,12 @@ def stream_of(node: Node) -> Stream:
 @lru_cache(maxsize=4)
 def _rebuilt(spec: str, validation: float) -> Stream:
     return rebuild(json.loads(spec)).with_validation(validation)
+
+
+def _changed(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not at their defaults: a key does not change when a setting is added to the library."""
+    parsed = {name: known[name].parse(name, value) for name, value in settings.items()}
+    return {name: value for name, value in parsed.items() if value != known[name].default}
 
 
 def _ignore(node: Node, step: Step) -> None:
