@@ -12,12 +12,21 @@ from sklearn.datasets import load_digits
 from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State
-from engram.learners import create, learner_settings
+from engram.learners import REGISTERED, create, learner_settings
 from engram.networks import Blueprint
 
 torch.set_num_threads(1)
 
 OUTLINE = Outline((1, 8, 8), tuple(range(10)))
+
+
+@pytest.fixture(autouse=True)
+def _no_learner_stays_registered():
+    """A learner that a test or an example registers is gone after it."""
+    before = dict(REGISTERED)
+    yield
+    REGISTERED.clear()
+    REGISTERED.update(before)
 
 
 @pytest.fixture(scope="session")

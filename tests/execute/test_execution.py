@@ -8,7 +8,7 @@ import pytest
 from engram import execute as execution
 from engram.errors import Stopped
 from engram.execute import Silence, clean_up, default_jobs, execute, tidy
-from engram.learners import REGISTERED, register
+from engram.learners import REGISTERED
 from engram.learners.finetune import Finetune
 from engram.runs import prepare, record_of
 from engram.store import Store
@@ -79,7 +79,7 @@ def test_a_bug_in_one_learner_costs_its_run_only_and_is_shown(store, monkeypatch
         def after_step(self):
             raise ZeroDivisionError("a bug")
 
-    monkeypatch.setitem(REGISTERED, "broken", register(Broken))
+    monkeypatch.setitem(REGISTERED, "broken", Broken)
     with pytest.raises(ZeroDivisionError):
         execute([small("broken"), small()], store)
     assert [(run["status"], run["error"]) for run in store.runs()] == [
@@ -92,7 +92,7 @@ def test_a_registered_learner_runs_although_workers_do_not_know_it(store, monkey
     class Mine(Finetune):
         name = "mine"
 
-    monkeypatch.setitem(REGISTERED, "mine", register(Mine))
+    monkeypatch.setitem(REGISTERED, "mine", Mine)
     monkeypatch.setattr(execution, "grow_in_pool", lambda *_: pytest.fail("a worker cannot know this learner"))
     execute([small("mine")], store, jobs=2)
     assert store.runs()[0]["status"] == "done"
