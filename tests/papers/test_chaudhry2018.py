@@ -72,6 +72,14 @@ def test_the_weight_is_varied_over_what_was_published_and_two_more():
     assert len(labels) == 9 + 2
 
 
+def test_what_there_is_on_each_kind_of_data():
+    names = {data: [e.name for e in RWALK.find(None, "paper", data)] for data in ("mnist", "tiny-imagenet100-32")}
+    assert names["mnist"] == ["table1", "table3", "fig2", "fig3", "fig4", "fig5"]
+    assert names["tiny-imagenet100-32"] == ["table1", "table3", "table2", "fig6", "fig3", "fig4", "fig5"]
+    gem = experiment("table2", "paper", "tiny-imagenet100-32").entries[1]
+    assert (gem.run["learner"], gem.run["tasks"], gem.run["settings"]["memory"]) == ("gem", 20, 256)
+
+
 def test_an_unknown_dataset():
     with pytest.raises(UnknownName, match="did you mean 'mnist'"):
         RWALK.find(None, "quick", "mnits")

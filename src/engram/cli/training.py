@@ -153,7 +153,7 @@ def paper(
     from engram.papers.paper import Line
 
     found = find(name)
-    numbers_ = seed_list(seeds or found.seeds)
+    numbers_ = seed_list(seeds or (found.seeds if tier == "paper" else "0,1"))
     asked = [(e, [(entry, entry.runs(numbers_)) for entry in e.entries]) for e in found.find(experiment, tier, dataset)]
     records = iter(execute([run for _, rows in asked for _, wanted in rows for run in wanted], store, jobs))
     answers = [(e, [Line(entry, tuple(next(records) for _ in wanted)) for entry, wanted in rows]) for e, rows in asked]
