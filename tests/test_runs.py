@@ -76,6 +76,21 @@ def test_a_mistake_is_found_before_any_work_and_named(asked, error):
     assert isinstance(caught.value, (BadSetting, UnknownName))
 
 
+@pytest.mark.parametrize("name", ["d5-5a-digits", "dp10-10-digits@1", "split-digits"])
+def test_options_of_a_stream_are_known_by_its_name_dashes_or_not(name):
+    run = prepare(name, "finetune", settings={"centred": "true", "validation": 0.2, **SMALL})
+    assert run.stream.spec["options"]["centred"] is True
+    assert run.validation == 0.2
+
+
+def test_a_stream_of_two_tasks_takes_its_dataset_apart_or_in_its_name():
+    short, long = prepare("d9-1a-digits", "finetune"), prepare("d9-1a", "finetune", dataset="digits")
+    assert short.key == long.key
+    assert Run.from_json(json.loads(json.dumps(short.to_json()))).key == short.key
+    with pytest.raises(UnknownName, match="called 'sizes'"):
+        prepare("d9-1a-digits", "finetune", settings={"sizes": "5-5"})
+
+
 def test_references_equal_the_joint_and_independent_learners(store):
     settings = {**SMALL, "epochs": 2, "rate": 0.01}
     record = done(prepare("split-digits", "finetune", references=True, settings=settings), store)

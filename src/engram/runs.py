@@ -17,7 +17,7 @@ from engram.protocols import Outcome, Protocol, grid_of, protocol
 from engram.record import Record
 from engram.settings import Setting, declared
 from engram.store import Store
-from engram.streams import kinds, rebuild, stream
+from engram.streams import kind_of, rebuild, stream
 from engram.tree import Growth, Node
 
 HEADS = ("single", "multi")
@@ -180,7 +180,7 @@ def prepare(
 
 def stream_options(name: str) -> dict[str, Setting]:
     """The options of the kind of stream that a name begins with."""
-    kind = kinds().get(name.split("@")[0].split("-")[0])
+    kind = kind_of(name)
     return dict(kind.options) if kind else {}
 
 

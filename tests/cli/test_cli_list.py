@@ -5,7 +5,7 @@ import pytest
 LISTS = ["datasets", "streams", "learners", "networks", "protocols", "metrics", "papers"]
 SOME = {
     "datasets": {"digits", "mnist", "blobs"},
-    "streams": {"split", "permuted", "incremental", "pair", "concat"},
+    "streams": {"split", "permuted", "incremental", "pair", "concat", "d5-5a", "d9-1c", "dp10-10"},
     "learners": {"finetune", "joint", "independent", "new-head", "new-leg", "ewc", "online-ewc", "si", "ridge"},
     "networks": {"mlp", "rwalk-cnn", "pfuelb-conv"},
     "protocols": {"sequential", "task-level", "stream-level"},

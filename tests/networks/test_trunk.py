@@ -55,6 +55,28 @@ def test_truncated_weights():
     assert rows[:, :-1].abs().max() <= 0.2
 
 
+@pytest.mark.parametrize("inputs", [25, 400])
+def test_truncated_weights_by_their_number_of_inputs(inputs):
+    network = Blueprint.of("mlp", widths="100", init="truncated-fan-in").build((inputs,), seed=0)
+    weight, bias = network.trunk.parameters()
+    deviation = inputs**-0.5
+    assert weight.abs().max() <= 2 * deviation
+    assert 0.84 * deviation < weight.std() < 0.92 * deviation  # 0.88: what cutting at two deviations leaves
+    assert (bias == 0).all()
+    rows = network.trunk.head_rows(50, generator(0, "head"))
+    assert (rows[:, -1] == 0).all()
+    assert 0.19 < rows[:, :-1].abs().max() <= 0.2
+
+
+def test_known_initialisations_never_change():
+    """Stored results are found again by the settings that made them, so these must keep their bits."""
+    sums = {
+        init: Blueprint.of("mlp", widths="9-7", init=init).build((5,), seed=3).theta.double().sum().item()
+        for init in ("uniform", "truncated")
+    }
+    assert sums == pytest.approx({"uniform": -4.331504549365491, "truncated": 2.9036436552996747}, abs=1e-5)
+
+
 @pytest.mark.parametrize("name", ["rwalk-cnn", "pfuelb-conv"])
 @pytest.mark.parametrize("shape", [(64,), (1, 3, 8)])
 def test_a_convolutional_network_needs_images(name, shape):

@@ -9,11 +9,14 @@ import pytest
 
 from engram.errors import BadData, BadSetting, UnknownName
 from engram.settings import Setting
-from engram.streams import from_arrays, kinds, making, rebuild, stream
+from engram.streams import from_arrays, kind_of, kinds, making, rebuild, stream, two_tasks
 
 from .toys import toy
 
-SHORT = ["split-digits", "permuted-digits", "incremental-digits", "pair-digits", "concat-digits+blobs"]
+SHORT = [
+    "split-digits", "permuted-digits", "incremental-digits", "pair-digits", "concat-digits+blobs", "d5-5c-digits",
+    "dp10-10-digits",
+]  # fmt: skip
 GOLDEN = {
     "split-digits": "26fbee4df14ee3577e37812783d98d5a615c3219929e1821c94083cc927f49a9",
     "permuted-digits": "5124cbd460cedc2a8ad7964549863b4213e04f91fc2bd78aa4a79f93c38dc240",
@@ -70,6 +73,19 @@ def test_name_forms():
     assert stream("split@1", dataset="digits", seed="0", tasks="5").spec == expected
 
 
+@pytest.mark.parametrize(
+    "name, kind",
+    [
+        ("split", "split"), ("split-digits@1", "split"), ("concat-digits+blobs", "concat"), ("split-a-b.npz", "split"),
+        ("d5-5a", "d5-5a"), ("d5-5a@1", "d5-5a"), ("d5-5a-fashion-mnist@7", "d5-5a"), ("dp10-10-digits", "dp10-10"),
+        ("d5", None), ("d5-5a2", None), ("splits", None), ("-digits", None), ("", None),
+    ],
+)  # fmt: skip
+def test_the_kind_that_a_name_begins_with(name, kind):
+    found = kind_of(name)
+    assert (found and found.name) == kind
+
+
 def test_file_of_ones_own(tmp_path, monkeypatch):
     data = toy()
     path = tmp_path / "mine.npz"
@@ -105,7 +121,7 @@ def test_no_spec():
 
 def test_kinds_list_their_options():
     found = kinds()
-    assert sorted(found) == ["concat", "incremental", "pair", "permuted", "split"]
+    assert sorted(set(found) - set(two_tasks.KINDS)) == ["concat", "incremental", "pair", "permuted", "split"]
     for kind in found.values():
         assert kind.help
         assert kind.options["validation"].default == 0.1
@@ -124,7 +140,12 @@ def test_validation_share():
     [
         ("splt-digits", "there is no stream 'splt-digits'; did you mean 'split-digits'?"),
         ("permutd", "did you mean 'permuted'?"),
-        ("nonsense", "choose one of: concat, incremental, pair, permuted, split"),
+        ("nonsense", "choose one of: concat, d5-5a, "),
+        ("nonsense", "incremental, pair, permuted, split"),
+        ("d5-5i-digits", "there is no stream 'd5-5i-digits'; did you mean 'd5-5"),
+        ("D5-5a", "did you mean 'd5-5a'?"),
+        ("dp10-mnist", "did you mean 'dp10-10-mnist'?"),
+        ("d5-5adigits", "did you mean 'd5-5a-digits'?"),
         ("", "there is no stream ''"),
         (None, "there is no stream 'None'"),
         ("split-digit", "there is no dataset 'digit'; did you mean 'digits'?"),

@@ -1,9 +1,9 @@
 """Back-propagation through a chain of linear layers, written straight into the flat gradient.
 
 Autograd makes a new tensor for every gradient, which then has to be brought into the flat vector. For a trunk that is
-a plain chain (linear layers, simple activations, dropout) the whole network is one autograd node here: its backward
-pass lets every matrix product write its result where it belongs. The loss behind it may be anything. Measured by
-benchmarks/step_cost.py: a quarter of the time of a step.
+a plain chain (linear layers, simple activations, dropout, LWTA) the whole network is one autograd node here: its
+backward pass lets every matrix product write its result where it belongs. The loss behind it may be anything.
+Measured by benchmarks/step_cost.py: a quarter of the time of a step.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engram.networks.lwta import LWTA
 from engram.networks.trunk import Dropout, Trunk
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ _ACTIVATIONS: dict[type, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Ten
     nn.Tanh: (torch.tanh_, lambda delta, value: delta.mul_(1 - value.square())),
     nn.Sigmoid: (torch.sigmoid_, lambda delta, value: delta.mul_(value * (1 - value))),
 }
+_MASKING = (Dropout, LWTA)  # layers that multiply by a mask, which their backward pass needs again
 
 
 def is_chain(trunk: Trunk) -> bool:
     """Whether a trunk consists of nothing but what this module knows."""
     layers = list(trunk.layers)
-    known = (nn.Linear, Dropout, *_ACTIVATIONS)
+    known = (nn.Linear, *_MASKING, *_ACTIVATIONS)
     return bool(layers) and isinstance(layers[0], nn.Flatten) and all(isinstance(m, known) for m in layers[1:])
 
 
@@ -53,7 +55,7 @@ class _Chain(torch.autograd.Function):
             if isinstance(layer, nn.Linear):
                 values.append(h)
                 h = torch.addmm(layer.bias, h, layer.weight.t())
-            elif isinstance(layer, Dropout):
+            elif isinstance(layer, _MASKING):
                 mask = layer.mask(h)
                 values.append(mask)
                 h = h if mask is None else h * mask
@@ -81,7 +83,7 @@ class _Chain(torch.autograd.Function):
                 if layer is first:
                     break
                 delta = delta.mm(layer.weight)
-            elif isinstance(layer, Dropout):
+            elif isinstance(layer, _MASKING):
                 delta = delta if value is None else delta * value
             else:
                 delta = _ACTIVATIONS[type(layer)][1](delta, value)

@@ -43,8 +43,9 @@ class Trunk(nn.Module):
 
     init = setting(
         "uniform",
-        "initial weights: uniform (±1/√inputs) or truncated (normal of deviation 0.1, biases 0.1)",
-        choices=("uniform", "truncated"),
+        "initial weights: uniform (±1/√inputs), truncated (normal of deviation 0.1, biases 0.1) or truncated-fan-in "
+        "(normal of deviation 1/√inputs, biases 0)",
+        choices=("uniform", "truncated", "truncated-fan-in"),
     )
 
     def __init__(self, shape: tuple[int, ...], seed: int, settings: Mapping[str, Any]):
@@ -77,8 +78,8 @@ class Trunk(nn.Module):
     def head_rows(self, rows: int, generator: torch.Generator) -> Tensor:
         """Initial rows of an output layer on these features: weights, then bias."""
         drawn = self._draw(torch.empty(rows, self.features + 1), self.features, generator)
-        if self.init == "truncated":
-            drawn[:, -1] = 0.1
+        if self.init != "uniform":
+            drawn[:, -1] = self._bias()
         return drawn
 
     def _initialise(self, generator: torch.Generator) -> None:
@@ -93,7 +94,10 @@ class Trunk(nn.Module):
         if self.init == "uniform":
             bound = 1 / math.sqrt(inputs)
             return values.uniform_(-bound, bound, generator=generator)
-        nn.init.trunc_normal_(values, std=0.1, a=-0.2, b=0.2, generator=generator)
-        if values.dim() == 1:
-            return values.fill_(0.1)
-        return values
+        deviation = 0.1 if self.init == "truncated" else 1 / math.sqrt(inputs)
+        nn.init.trunc_normal_(values, std=deviation, a=-2 * deviation, b=2 * deviation, generator=generator)
+        return values if values.dim() > 1 else values.fill_(self._bias())
+
+    def _bias(self) -> float:
+        """The initial biases that go with truncated weights: 0.1 (Chaudhry et al. 2018) or 0 (Pfülb et al. 2018)."""
+        return 0.1 if self.init == "truncated" else 0.0

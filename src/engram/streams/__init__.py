@@ -10,7 +10,7 @@
 """
 
 from engram.streams.arrays import from_arrays
-from engram.streams.making import kinds, rebuild, stream
+from engram.streams.making import kind_of, kinds, rebuild, stream
 from engram.streams.plan import Kind
 
-__all__ = ["Kind", "from_arrays", "kinds", "rebuild", "stream"]
+__all__ = ["Kind", "from_arrays", "kind_of", "kinds", "rebuild", "stream"]

@@ -12,14 +12,16 @@ from engram import datasets
 from engram.core import Stream
 from engram.errors import BadData, BadSetting, UnknownName
 from engram.settings import resolve
-from engram.streams import concat, incremental, pair, permuted, split
+from engram.streams import concat, incremental, pair, permuted, split, two_tasks
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
 
-KINDS = {module.KIND.name: module.KIND for module in (split, permuted, incremental, pair, concat)}
+KINDS = {module.KIND.name: module.KIND for module in (split, permuted, incremental, pair, concat)} | two_tasks.KINDS
 EXAMPLE = {False: "digits", True: "digits+blobs"}
-NAME = re.compile(r"(?P<kind>[^-@]+)(?:-(?P<dataset>.+?))?(?:@(?P<version>[^@/.]+))?")
+# A kind may have dashes in its name, so kinds are looked for by name, the longest first.
+_KIND = "|".join(map(re.escape, sorted(KINDS, key=len, reverse=True)))
+NAME = re.compile(rf"(?P<kind>{_KIND})(?:-(?P<dataset>.+?))?(?:@(?P<version>[^@/.]+))?")
 SPEC = ("kind", "version", "name", "dataset", "digest", "seed", "tasks", "options")
 OUTSIDE_OPTIONS = ("tasks", "validation", "datasets")  # the spec has its own place for them, or the protocol decides
 
@@ -27,6 +29,12 @@ OUTSIDE_OPTIONS = ("tasks", "validation", "datasets")  # the spec has its own pl
 def kinds() -> dict[str, Kind]:
     """Every kind of stream by name, with its options."""
     return dict(KINDS)
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of stream that a name such as `d5-5a-mnist@1` begins with; None where there is none."""
+    found = NAME.fullmatch(name)
+    return KINDS[found["kind"]] if found else None
 
 
 def stream(
@@ -82,7 +90,7 @@ def _check_digests(spec: Mapping[str, Any], sources: Sequence[Source]) -> None:
 def _read_name(name: str, dataset: Any) -> tuple[Kind, Any]:
     """The kind, and the dataset if the name has one."""
     found = NAME.fullmatch(str(name))
-    if found is None or found["kind"] not in KINDS:
+    if found is None:
         raise UnknownName("stream", name, _near(str(name)) or KINDS)
     kind = KINDS[found["kind"]]
     if found["version"] not in (None, str(kind.version)):
