@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from engram.errors import UnknownName
-from engram.papers.claims2018 import CLAIMS, CNN_CLAIMS
+from engram.papers.chaudhry2018_claims import CLAIMS, CNN_CLAIMS
 from engram.papers.figures import draw_lines, draw_plane
 from engram.papers.paper import Column, Entry, Experiment, Paper
 
