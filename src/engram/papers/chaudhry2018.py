@@ -11,6 +11,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -78,14 +79,20 @@ def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
         *_table2(paper),
         Experiment(_tasks_figure(name), f"Figures 2 and 6: accuracy on every task, on {name}", (ACCURACY,), table1),
         Experiment("fig3", f"Figure 3: forgetting and intransigence, on {name}", ALL, table1, draw=draw_plane),
-        Experiment("fig4", f"Figure 4: number of exemplars, on {name}", (ACCURACY,), paper.fig4(), draw=draw_lines),
+        Experiment(
+            "fig4",
+            f"Figure 4: number of exemplars, on {name}",
+            (ACCURACY,),
+            paper.fig4(),
+            draw=partial(draw_lines, across="exemplars of each class"),
+        ),
         Experiment(
             "fig5",
             f"Figure 5: how exemplars are chosen, on {name}",
             (ACCURACY,),
             paper.fig5(),
             claims.get("fig5", ()),
-            draw=draw_lines,
+            draw=partial(draw_lines, across="how exemplars are chosen"),
         ),
     ]
 

@@ -33,7 +33,7 @@ def draw_plane(lines: Sequence[Line], path: Path) -> Path:
     return save(figure, path)
 
 
-def draw_lines(lines: Sequence[Line], path: Path) -> Path:
+def draw_lines(lines: Sequence[Line], path: Path, across: str = "") -> Path:
     """Rows called "method @ value": a line a method along the values, mean and deviation over seeds."""
     from matplotlib.figure import Figure
 
@@ -53,6 +53,7 @@ def draw_lines(lines: Sequence[Line], path: Path) -> Path:
             capsize=2,
             label=method,
         )
+    panel.set_xlabel(across)
     panel.set_ylabel("average accuracy %")
     panel.grid(axis="y", alpha=0.25)
     panel.legend(frameon=False)
