@@ -28,19 +28,27 @@ _HEADER = len(_MAGIC) + 64 + 1
 
 def encode(state: State, key: str) -> bytes:
     """The bytes of a checkpoint that belongs to `key`."""
+    return b"".join(parts(state, key))
+
+
+def parts(state: State, key: str) -> tuple[bytes, bytes]:
+    """The same in two parts, of which the second is large: joining them would take as much memory again."""
     arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.tensors.items()}
     # One entry, since several would be written in random order; with the names, since safetensors sorts the tensors.
     rest = json.dumps({"key": key, "names": list(arrays), "plain": state.plain})
     body = safetensors.numpy.save(arrays, {"engram": rest})
-    return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n", body
 
 
 def decode(content: bytes, key: str, where: object) -> State:
     """The state in a checkpoint's bytes, or `DamagedFile`: nothing is used that is not what was written."""
-    body = content[_HEADER:]
-    if not content.startswith(_MAGIC):
+    return _decode(content[:_HEADER], content[_HEADER:], key, where)
+
+
+def _decode(start: bytes, body: bytes, key: str, where: object) -> State:
+    if not start.startswith(_MAGIC):
         raise DamagedFile(f"{where} is not a checkpoint; it was not used")
-    expected, found = content[len(_MAGIC) : _HEADER].decode("ascii", "replace"), hashlib.sha256(body).hexdigest() + "\n"
+    expected, found = start[len(_MAGIC) :].decode("ascii", "replace"), hashlib.sha256(body).hexdigest() + "\n"
     if expected != found:
         raise DamagedFile(
             f"{where} is damaged (expected sha256 {expected.strip()}, found {found.strip()}); it was not used"
@@ -62,7 +70,7 @@ def read(path: Path, key: str) -> State:
     """The state in a file. What does not begin like a checkpoint is refused before it is read, however large it is."""
     with path.open("rb") as file:
         start = file.read(_HEADER)
-        return decode(start + file.read() if start.startswith(_MAGIC) else start, key, path)
+        return _decode(start, file.read() if start.startswith(_MAGIC) else b"", key, path)
 
 
 def temporary(path: Path) -> Path:
@@ -70,12 +78,12 @@ def temporary(path: Path) -> Path:
     return path.with_name(f".writing-{path.name}")
 
 
-def write(path: Path, content: bytes) -> None:
-    """Put the content under the path, whole or not at all."""
+def write(path: Path, *content: bytes) -> None:
+    """Put the content, in as many parts as it comes, under the path: whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary(path).open("wb") as file:
-            file.write(content)
+            file.writelines(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary(path), path)
@@ -83,7 +91,7 @@ def write(path: Path, content: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary(path).unlink(missing_ok=True)
-        raise trouble(error, path, len(content)) from error
+        raise trouble(error, path, sum(map(len, content))) from error
 
 
 def trouble(error: OSError, path: Path, size: int) -> StoreTrouble:

@@ -71,7 +71,7 @@ class Store:
 
     def commit(self, key: str, spec: Mapping[str, Any], row: Row, state: State) -> None:
         """A node is grown: its checkpoint first, then the fact."""
-        checkpoint.write(self._checkpoint(key), checkpoint.encode(state, key))
+        checkpoint.write(self._checkpoint(key), *checkpoint.parts(state, key))
         self._write(
             "INSERT INTO nodes (key, spec, row) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE "
             "SET row = COALESCE(row, excluded.row), error = NULL, grown = grown + 1",
@@ -106,7 +106,7 @@ class Store:
         """Remember a position; of the two files the older one is replaced, so that a good one is always there."""
         number = 1 + max((n for n, _ in self._partials(key)), default=0)
         target = self._partial(key, number % 2)
-        checkpoint.write(target, checkpoint.encode(State(state.tensors, {**state.plain, "number": number}), key))
+        checkpoint.write(target, *checkpoint.parts(State(state.tensors, {**state.plain, "number": number}), key))
 
     def partial(self, key: str) -> State | None:
         """The latest position that is undamaged."""
