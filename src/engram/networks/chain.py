@@ -51,7 +51,7 @@ class _Chain(torch.autograd.Function):
             Any
         ] = []  # what each layer's backward needs: inputs of linear layers, values of activations, masks
         h = x.flatten(1)
-        for layer in list(network.trunk.layers)[1:]:
+        for layer in network.layers:
             if isinstance(layer, nn.Linear):
                 values.append(h)
                 h = torch.addmm(layer.bias, h, layer.weight.t())
@@ -75,12 +75,11 @@ class _Chain(torch.autograd.Function):
             network.head_grad.zero_()
         put(rows, delta, ctx.features)
         delta = delta.mm(network.head[outputs.start : outputs.stop, :-1])
-        layers, first = list(network.trunk.layers), network.first_linear
-        for layer, value in zip(reversed(layers[1:]), reversed(ctx.values), strict=True):
+        for layer, value in zip(reversed(network.layers), reversed(ctx.values), strict=True):
             if isinstance(layer, nn.Linear):
                 put(network.grad_of(layer.weight), delta, value)
                 put(network.grad_of(layer.bias), delta, None)
-                if layer is first:
+                if layer is network.first_linear:
                     break
                 delta = delta.mm(layer.weight)
             elif isinstance(layer, _MASKING):

@@ -47,6 +47,7 @@ class FlatNetwork:
         self.row_size = trunk.features + 1
         self.trunk_size = sum(p.numel() for p in trunk.parameters())
         self._is_chain = self.chained = is_chain(trunk)
+        self.layers = list(trunk.layers)[1:]  # of a chain, which begins by flattening the sample
         self.first_linear = next((m for m in trunk.layers if isinstance(m, torch.nn.Linear)), None)
         self.trigger = torch.zeros((), requires_grad=True)
         self.grad_is_stale = True
@@ -78,7 +79,7 @@ class FlatNetwork:
         """Put the gradient of the loss into `grad`, for the trained part of theta.
 
         `again`: another loss of the same scores is differentiated after this one."""
-        leaves = [leaf for leaf in (*self.trunk.parameters(), self.head) if leaf.requires_grad]
+        leaves = self._leaves
         if not self.chained:
             gradients = torch.autograd.grad(loss, leaves, retain_graph=again, materialize_grads=True)
             torch.cat([gradient.flatten() for gradient in gradients], out=self.grad[part])
@@ -97,6 +98,7 @@ class FlatNetwork:
             span = self.span(parameter)
             parameter.requires_grad_(part.start <= span.start and span.stop <= part.stop)
         self.head.requires_grad_(part.stop == len(self.theta))
+        self._find_leaves()
         self.chained = self._is_chain and part == slice(0, len(self.theta))
 
     def features(self, x: Tensor, training: bool = False) -> Tensor:
@@ -139,3 +141,8 @@ class FlatNetwork:
         self.head = theta[start:].view(-1, self.row_size).detach().requires_grad_()
         self.head_grad = self.grad[start:].view(-1, self.row_size)
         self._gradients[id(self.head)] = self.head_grad
+        self._find_leaves()
+
+    def _find_leaves(self) -> None:
+        """What gradients are asked for: found once, because walking through modules at every step takes time."""
+        self._leaves = [leaf for leaf in (*self.trunk.parameters(), self.head) if leaf.requires_grad]
