@@ -1,4 +1,4 @@
-"""What a training step costs, as a ratio to the same step in a hand-written PyTorch loop.
+"""What a training step costs, as a ratio to the same step in a hand-written PyTorch loop (or another of our own).
 
     python benchmarks/step_cost.py [--json] [--rounds N] [--check]
 
@@ -15,20 +15,32 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from engram.core import Lesson, Outline, Split
+from engram.core import Lesson, Outline, Split, Step
 from engram.learners import create
 from engram.learners.ewc import EWC
 from engram.networks import Blueprint
 
 IMAGES, SHORT, CLASSES, SCALE = 60_000, 1280, tuple(range(10)), 1 / 255
 WARM_UP = 3
+ADAM = partial(torch.optim.Adam, lr=1e-3, fused=True)
+MOMENTUM = partial(torch.optim.SGD, lr=1e-3, momentum=0.99, fused=True)
+PFUELB = {  # how Pfülb et al. 2018 train
+    "optimizer": "sgd",
+    "momentum": 0.99,
+    "rate": 1e-3,
+    "optimizer_reset": "none",
+    "heads": "masked",
+    "loss_over": "all",
+    "batch": 100,
+}
 Work = Callable[[], object]
 
 
@@ -69,10 +81,17 @@ def plain_model(widths: tuple[int, ...]) -> nn.Sequential:
     return nn.Sequential(*layers, nn.Linear(inputs, 10))
 
 
-def plain_steps(x: Tensor, y: Tensor, widths: tuple[int, ...], batch: int) -> Iterator[None]:
+def plain_conv() -> nn.Sequential:
+    """The shape of `pfuelb-conv`."""
+    layers: list[nn.Module] = []
+    for inputs, filters in ((1, 32), (32, 64)):
+        layers += [nn.Conv2d(inputs, filters, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * 7 * 7, 1024), nn.ReLU(), nn.Linear(1024, 10))
+
+
+def plain_steps(x: Tensor, y: Tensor, model: nn.Module, optimizer: partial, batch: int) -> Iterator[None]:
     """The loop that everybody writes."""
-    model = plain_model(widths)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    optimiser = optimizer(model.parameters())
     while True:
         order = torch.randperm(len(x))
         for start in range(0, len(x), batch):
@@ -84,12 +103,13 @@ def plain_steps(x: Tensor, y: Tensor, widths: tuple[int, ...], batch: int) -> It
             yield
 
 
-def learner_steps(name: str, x: Tensor, y: Tensor, widths: tuple[int, ...], batch: int, steps: int) -> Iterator:
+def learner_steps(
+    name: str, x: Tensor, y: Tensor, network: Blueprint, settings: dict[str, Any], steps: int
+) -> Iterator[Step]:
     """A learner's steps on all images, after two short tasks. iCaRL distils classes that the last task does not have,
     so it gets eight first and the other two in the end."""
-    epochs = math.ceil(steps * batch / len(x))
-    network, settings = Blueprint.of("mlp", widths=widths), {"batch": batch, "epochs": epochs}
-    learner = create(name, Outline((1, 28, 28), CLASSES), 0, network, settings)
+    epochs = math.ceil(steps * settings["batch"] / len(x))
+    learner = create(name, Outline((1, 28, 28), CLASSES), 0, network, {**settings, "epochs": epochs})
     early, late = (y % 8, 8 + y % 2) if name == "icarl" else (y, y)
     for k in range(2):
         for _ in learner.learn(lesson(k, x[:SHORT], early[:SHORT])):
@@ -129,18 +149,40 @@ def fisher_work(x: Tensor, y: Tensor) -> tuple[Work, Work]:
     return lambda: learner.fisher_information(some), plain
 
 
-def contests(rounds: int) -> list[Contest]:
-    x, y = images()
-    found = []
+def method_contests(x: Tensor, y: Tensor, turns: int) -> Iterator[Contest]:
+    """Learners with Adam against plain training."""
     usual = {"finetune": 1.05, "ewc": 1.25, "si": 1.30, "ewc++": 1.30, "rwalk": 1.45, "icarl": 2.20}
     sizes = (((256, 256), 64, 20, usual), ((80, 80), 16, 80, {"finetune": 1.25}))
     for widths, batch, count, limits in sizes:
-        plain = chunk(plain_steps(x, y, widths, batch), count)
+        plain = chunk(plain_steps(x, y, plain_model(widths), ADAM, batch), count)
+        network = Blueprint.of("mlp", widths=widths)
         for name, limit in limits.items():
-            ours = learner_steps(name, x, y, widths, batch, (rounds + WARM_UP) * count)
+            ours = learner_steps(name, x, y, network, {"batch": batch}, turns * count)
             shape = "-".join(map(str, (784, *widths, 10)))
-            found.append(Contest(f"{name} {shape} batch {batch}", chunk(ours, count), plain, limit))
-    return [*found, Contest("fisher 784-256-256-10", *fisher_work(x, y), 2.0)]
+            yield Contest(f"{name} {shape} batch {batch}", chunk(ours, count), plain, limit)
+
+
+def pfuelb_contests(x: Tensor, y: Tensor, turns: int) -> Iterator[Contest]:
+    """Models of Pfülb et al. 2018: fc and conv against plain training, lwta and dropout against our own fc."""
+
+    def ours(count: int, network: str = "mlp", **settings: Any) -> Work:
+        steps = learner_steps("finetune", x, y, Blueprint.of(network, **settings), PFUELB, turns * count)
+        return chunk(steps, count)
+
+    def plain(count: int, model: nn.Module) -> Work:
+        return chunk(plain_steps(x, y, model, MOMENTUM, PFUELB["batch"]), count)
+
+    fc = partial(ours, 10, widths=(400, 400), init="truncated-fan-in")
+    yield Contest("fc 784-400-400-10 batch 100", fc(), plain(10, plain_model((400, 400))), 1.05)
+    yield Contest("lwta against fc", fc(activation="lwta"), fc(), 1.30)
+    yield Contest("dropout against fc", fc(dropout=0.5, input_dropout=0.2), fc(), 1.25)
+    yield Contest("conv batch 100", ours(1, "pfuelb-conv"), plain(1, plain_conv()), 1.05)
+
+
+def contests(turns: int) -> list[Contest]:
+    x, y = images()
+    fisher = Contest("fisher 784-256-256-10", *fisher_work(x, y), 2.0)
+    return [*method_contests(x, y, turns), fisher, *pfuelb_contests(x, y, turns)]
 
 
 def cpu_seconds(work: Work) -> float:
@@ -151,7 +193,7 @@ def cpu_seconds(work: Work) -> float:
 
 def measure(rounds: int) -> dict[str, Result]:
     """Every contest, interleaved. Contestants swap places each round; a shared plain loop runs beside each of them."""
-    everyone = contests(rounds)
+    everyone = contests(rounds + WARM_UP)
     times: dict[str, list[tuple[float, float]]] = {contest.name: [] for contest in everyone}
     for turn in range(rounds + WARM_UP):
         for contest in everyone:

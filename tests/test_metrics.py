@@ -231,7 +231,7 @@ def test_lca_wants_a_number_of_batches(beta):
 
 
 def test_summary_holds_what_the_record_allows():
-    always = ["average_accuracy", "forgetting_rwalk", "forgetting_ctrl", "backward_transfer"]
+    always = ["average_accuracy", "first_task_accuracy", "forgetting_rwalk", "forgetting_ctrl", "backward_transfer"]
     assert list(metrics.summary(TRIANGLE)) == always
     full = metrics.summary(
         TRIANGLE, intransigence_reference=0.97, isolated=0.9, curves=[[0.1, 0.3, 0.5], [0.5], [0.2, 0.4]], beta=2
@@ -240,6 +240,14 @@ def test_summary_holds_what_the_record_allows():
     assert full["forgetting_rwalk"] == pytest.approx(0.175)
     assert full["lca"] == pytest.approx((0.3 + 0.5 + 1 / 3) / 3)
     assert set(full) <= set(metrics.METRICS)
+
+
+def test_union_accuracy_counts_samples_not_tasks():
+    assert metrics.union_accuracy([1.0, 0.0], [1009, 8991]) == pytest.approx(0.1009)
+    assert math.isnan(metrics.union_accuracy([], []))
+    with pytest.raises(BadRecord, match="2 accuracies came with 1 numbers of samples"):
+        metrics.union_accuracy([0.5, 0.5], [10])
+    assert metrics.summary(TRIANGLE, union=0.4)["union_accuracy"] == 0.4
 
 
 def test_summary_of_nothing_is_nan():

@@ -115,3 +115,59 @@ def test_an_unknown_setting_is_met_with_a_suggestion():
         resolve("learner 'it'", declared(Derived), {"epoch": 1})
     with pytest.raises(UnknownName, match="choose one of: epochs, quick, rate, widths"):
         resolve("learner 'it'", declared(Derived), {"zzz": 1})
+
+
+RATES = Setting((0.5, 0.25), "help", above=0, several=True)
+
+
+@pytest.mark.parametrize(
+    "given, value",
+    [
+        (0.1, (0.1,)),
+        ("1e-3", (1e-3,)),
+        ([0.1, 2], (0.1, 2.0)),
+        ((0.1, "0.2"), (0.1, 0.2)),
+        (["0.1", "0.1", 0.2, "1e-1"], (0.1, 0.2)),
+        ((0.2, 0.1), (0.2, 0.1)),
+    ],
+)
+def test_several_values_each_once_in_their_order(given, value):
+    parsed = RATES.parse("rate", given)
+    assert parsed == value
+    assert all(type(part) is float for part in parsed)
+    assert RATES.parse("rate", list(parsed)) == parsed
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ([], "rate has no values to choose from; give at least one"),
+        ((), "rate has no values to choose from; give at least one"),
+        (0, "rate=0.0 is out of range; it must be above 0"),
+        ([0.1, -1], "rate=-1.0 is out of range; it must be above 0"),
+        (["0.1", "fast"], "rate='fast' is not a number; for example rate=0.5"),
+        ("", "rate='' is not a number; for example rate=0.5"),
+        ([0.1, None], "rate=None is not a number; for example rate=0.5"),
+        ([[0.1]], "rate=[0.1] is not a number; for example rate=0.5"),
+        ([0.1, float("nan")], "rate=nan is not a number; for example rate=0.5"),
+    ],
+)
+def test_every_one_of_several_values_is_checked(given, message):
+    with pytest.raises(BadSetting) as error:
+        RATES.parse("rate", given)
+    assert str(error.value) == message
+
+
+def test_several_values_among_choices():
+    heads = Setting(("growing",), "help", choices=("growing", "masked"), several=True)
+    assert heads.parse("heads", ["masked", "growing"]) == ("masked", "growing")
+    with pytest.raises(BadSetting, match="heads='many' is not possible"):
+        heads.parse("heads", ["masked", "many"])
+
+
+def test_several_values_are_resolved_as_others_are():
+    class Owner:
+        rates = RATES
+
+    assert resolve("it", declared(Owner), {}) == {"rates": (0.5, 0.25)}
+    assert resolve("it", declared(Owner), {"rates": "0.1"}) == {"rates": (0.1,)}

@@ -59,8 +59,12 @@ def networks() -> list[dict[str, Any]]:
 
 def protocols() -> list[dict[str, Any]]:
     from engram.protocols import PROTOCOLS
+    from engram.settings import declared
 
-    return [{"name": p.name, "help": p.help, "validation": p.validation} for p in PROTOCOLS.values()]
+    return [
+        {"name": p.name, "help": p.help, "validation": round(p.validation, 4), "settings": _settings(declared(p))}
+        for p in PROTOCOLS.values()
+    ]
 
 
 def metrics() -> list[dict[str, Any]]:

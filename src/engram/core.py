@@ -276,10 +276,17 @@ class Learner:
 
 @dataclass(frozen=True)
 class Curve:
-    """Accuracy on the current task's test set while it is learned, at given numbers of steps."""
+    """Test accuracy on the current task while it is learned, at given numbers of steps.
+
+    Where a protocol asks for it, also on every task seen so far (`tasks`, one tuple a moment), on all their samples
+    together (`union`), and on the current task's validation data.
+    """
 
     steps: tuple[int, ...]
     accuracy: tuple[float, ...]
+    tasks: tuple[tuple[float, ...], ...] = ()
+    union: tuple[float, ...] = ()
+    validation: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -293,7 +300,8 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured at one node: accuracy on the tasks seen, in order of first appearance."""
+    """What was measured at one node: accuracy on the tasks seen, in order of first appearance, and on the `union` of
+    their test sets (single-head where that exists)."""
 
     single: tuple[float, ...] | None
     multi: tuple[float, ...]
@@ -302,3 +310,4 @@ class Row:
     curve: Curve | None
     cost: Cost
     parameters_sha256: str
+    union: float | None = None

@@ -20,6 +20,8 @@ Matrix = Iterable[Iterable[float]]
 
 METRICS: dict[str, str] = {
     "average_accuracy": "mean accuracy over all tasks at the end; high is good",
+    "first_task_accuracy": "accuracy on the first task at the end; high is good",
+    "union_accuracy": "accuracy on the test samples of all tasks together at the end; high is good",
     "forgetting_rwalk": "best accuracy of the past minus accuracy now; positive is bad",
     "forgetting_ctrl": "accuracy now minus accuracy when just learned; negative is bad",
     "backward_transfer": "as forgetting_ctrl, averaged over all tasks including the last; negative is bad",
@@ -41,6 +43,29 @@ def average_accuracy(a: Matrix) -> float:
     """
     rows = _triangle(a)
     return _mean(rows[-1]) if rows else math.nan
+
+
+def first_task_accuracy(a: Matrix) -> float:
+    """Accuracy on the first task after the last one.
+
+    >>> first_task_accuracy([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]])
+    0.6
+    """
+    rows = _triangle(a)
+    return rows[-1][0] if rows else math.nan
+
+
+def union_accuracy(accuracies: Line, samples: Line) -> float:
+    """Accuracy on the test samples of several tasks together: that on each task, weighted by its number of samples.
+
+    >>> round(union_accuracy([0.9, 0.1], [9000, 1000]), 6)
+    0.82
+    """
+    line, counts = _line(accuracies, "the accuracies"), [_finite(n) for n in _items(samples, "the samples")]
+    if len(line) != len(counts):
+        raise BadRecord(f"{len(line)} accuracies came with {len(counts)} numbers of samples; give one for each")
+    total = math.fsum(counts)
+    return math.fsum(value * count for value, count in zip(line, counts, strict=True)) / total if total else math.nan
 
 
 def forgetting_rwalk(a: Matrix) -> float:
@@ -163,18 +188,23 @@ def omega_all(all: Line, ideal: float | Line) -> float:
 def summary(
     rows: Matrix,
     *,
+    union: float | None = None,
     intransigence_reference: float | Line | None = None,
     isolated: float | Line | None = None,
     curves: Matrix | None = None,
     beta: int = 5,
 ) -> dict[str, float]:
-    """Every metric that a record allows, by name. `beta` is that of `lca`; 5 is what the CTrL paper reports.
+    """Every metric that a record allows, by name. `union` is the accuracy on the test samples of all tasks together;
+    `beta` is that of `lca`; 5 is what the CTrL paper reports.
 
     >>> list(summary([[0.7], [0.6, 0.9]], isolated=0.8))
-    ['average_accuracy', 'forgetting_rwalk', 'forgetting_ctrl', 'backward_transfer', 'transfer']
+    ['average_accuracy', 'first_task_accuracy', 'forgetting_rwalk', 'forgetting_ctrl', 'backward_transfer', 'transfer']
     """
     a = _rows(rows)
-    found = {f.__name__: f(a) for f in (average_accuracy, forgetting_rwalk, forgetting_ctrl, backward_transfer)}
+    always = (average_accuracy, first_task_accuracy, forgetting_rwalk, forgetting_ctrl, backward_transfer)
+    found = {f.__name__: f(a) for f in always}
+    if union is not None:
+        found["union_accuracy"] = _accuracy(union, "the accuracy on the union")
     if intransigence_reference is not None:
         found["intransigence"] = intransigence(a, intransigence_reference)
     if isolated is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engram import metrics
@@ -21,10 +21,32 @@ def row_from_json(data: Mapping[str, Any]) -> Row:
         multi=tuple(data["multi"]),
         per_class=data["per_class"],
         validation={head: tuple(values) for head, values in data["validation"].items()},
-        curve=None if curve is None else Curve(tuple(curve["steps"]), tuple(curve["accuracy"])),
+        curve=None if curve is None else _curve_from_json(curve),
         cost=Cost(**data["cost"]),
         parameters_sha256=data["parameters_sha256"],
+        union=data.get("union"),
     )
+
+
+def _curve_to_json(curve: Curve) -> dict[str, Any]:
+    """What was measured; a curve of the current task alone has steps and accuracy only."""
+    return {name: values for name, values in asdict(curve).items() if values}
+
+
+def _curve_from_json(data: Mapping[str, Any]) -> Curve:
+    tasks = tuple(tuple(values) for values in data.get("tasks", ()))
+    plain = {name: tuple(values) for name, values in data.items() if name != "tasks"}
+    return Curve(**plain, tasks=tasks)
+
+
+def at_stop(row: Row, step: int) -> Row:
+    """What was measured in the middle of a lesson, in place of its end. There is one reading of the head, and no
+    accuracy of single classes."""
+    assert row.curve is not None
+    moment = row.curve.steps.index(step)
+    tasks = row.curve.tasks[moment]
+    single = None if row.single is None else tasks
+    return replace(row, single=single, multi=tasks, union=row.curve.union[moment], per_class={}, validation={})
 
 
 @dataclass(frozen=True)
@@ -46,6 +68,9 @@ class Record:
     joint: tuple[float, ...] | None = None  # a*_k, where references were asked for
     isolated: tuple[float, ...] | None = None
     stream_spec: Mapping[str, Any] = field(default_factory=dict)
+    stop: int | None = None  # steps of the last task after which the protocol stops; the last row was measured there
+    ties: int = 0  # how many other choices were as good as the one that the protocol made
+    warning: str = ""  # what a reader must know about the way in which the protocol chose
 
     @property
     def accuracy(self) -> list[list[float]]:
@@ -82,13 +107,25 @@ class Record:
 
     def metrics(self) -> dict[str, float]:
         """Every metric that this record defines; one that is not defined is nan."""
-        curves = [curve_by_step(row.curve) for row in self.rows if row.curve is not None]
+        curves = [curve_by_step(row.curve) for row in self.rows if row.curve is not None and not row.curve.union]
         return metrics.summary(
             self.accuracy,
+            union=self.union,
             intransigence_reference=list(self.joint) if self.joint else None,
             isolated=list(self.isolated) if self.isolated else None,
             curves=curves or None,
         )
+
+    @property
+    def marked_protocol(self) -> str:
+        """The protocol's name, with a mark where its results come with a warning."""
+        return f"{self.protocol}*" if self.warning else self.protocol
+
+    @property
+    def union(self) -> float | None:
+        """Accuracy on the test samples of all tasks together, after the last one."""
+        readable = bool(self.rows) and (self.head == "single" or self.rows[-1].single is None)
+        return self.rows[-1].union if readable else None
 
     def to_json(self) -> dict[str, Any]:
         """One run as the command line's --json shows it."""
@@ -99,7 +136,7 @@ class Record:
             "error": self.error,
             "accuracy": self.accuracy,
             "per_class": self.per_class,
-            "curves": [None if curve is None else asdict(curve) for curve in self.curves],
+            "curves": [None if curve is None else _curve_to_json(curve) for curve in self.curves],
             "bytes": dict(self.bytes),
             "flops": self.flops,
             "seconds": self.seconds,
@@ -107,6 +144,9 @@ class Record:
             "chosen": [dict(settings) for settings in self.chosen],
             "joint": None if self.joint is None else list(self.joint),
             "isolated": None if self.isolated is None else list(self.isolated),
+            "stop": self.stop,
+            "ties": self.ties,
+            "warning": self.warning,
         }
 
 

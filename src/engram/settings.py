@@ -12,7 +12,7 @@ documentation and the keys of the tree all read the same declarations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engram.errors import BadSetting, UnknownName
@@ -31,15 +31,25 @@ class Setting:
     at_most: float | None = None
     below: float | None = None
     late: bool = False
+    several: bool = False  # a tuple of such values, each of the kind of the first default
 
     def parse(self, name: str, value: Any) -> Any:
         """The checked value of `value`, which may be text from a command line."""
+        if self.several:
+            return self._parse_each(name, value)
         value = self._convert(name, value)
         if self.choices is not None and value not in self.choices:
             raise BadSetting(f"{name}={value!r} is not possible; choose one of: {', '.join(map(str, self.choices))}")
         for part in value if isinstance(value, tuple) else (value,):
             self._check_range(name, part)
         return value
+
+    def _parse_each(self, name: str, values: Any) -> tuple[Any, ...]:
+        one = replace(self, default=self.default[0], several=False)
+        listed = values if isinstance(values, (list, tuple)) else [values]
+        if not listed:
+            raise BadSetting(f"{name} has no values to choose from; give at least one")
+        return tuple(dict.fromkeys(one.parse(name, value) for value in listed))
 
     def _convert(self, name: str, value: Any) -> Any:
         try:

@@ -184,6 +184,9 @@ class Store:
             path.unlink(missing_ok=True)
         return freed
 
+    def checkpoint_bytes(self) -> int:
+        return sum(_size(path) for path in (self.folder / "checkpoints").glob("*"))
+
     def size_bytes(self) -> int:
         return sum(_size(path) for path in self.folder.rglob("*") if path.is_file())
 

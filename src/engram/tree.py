@@ -9,13 +9,14 @@ experiments that share a beginning share its nodes) and parallel growth (nodes w
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -26,14 +27,14 @@ import torch
 from engram.core import Cost, Curve, Learner, Lesson, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
-from engram.evaluate import accuracy_on, evaluate
+from engram.evaluate import Moment, evaluate, look
 from engram.learners import create, learner_settings
 from engram.networks import Blueprint, network_class
 from engram.settings import Setting, declared
 from engram.store import Store
 from engram.streams import rebuild
 
-BITS = 2  # raised by every change of the library that changes the bits of a node, or a default
+BITS = 3  # raised by every change of the library that changes the bits of a node, or a default
 # How often a position inside a lesson is saved, and the share of the time that saving may take at most.
 CHECKPOINT_SECONDS = Setting(10.0, "seconds", at_least=0).parse(
     "ENGRAM_CHECKPOINT_SECONDS", os.environ.get("ENGRAM_CHECKPOINT_SECONDS", 10.0)
@@ -47,11 +48,29 @@ Watch = Callable[["Node", Step], None]
 
 @dataclass(frozen=True)
 class Growth:
-    """One lesson of a path: which tasks are taught at once, with which settings, measured at which steps."""
+    """One lesson of a path: which tasks are taught at once, with which settings, measured at which steps. With
+    `every` n all tasks seen and the validation data are measured every n steps and at the end, see `Curve`."""
 
     tasks: tuple[int, ...]
     settings: Mapping[str, Any]
     curve: tuple[int, ...] = ()
+    every: int = 0
+
+    def to_json(self) -> list[Any]:
+        return [list(self.tasks), dict(self.settings), self.measured()]
+
+    def measured(self) -> list[Any]:
+        return [*self.curve, {"every": self.every}] if self.every else list(self.curve)
+
+    @staticmethod
+    def from_json(tasks: Sequence[int], settings: Mapping[str, Any], measured: Sequence[Any]) -> Growth:
+        every = next((part["every"] for part in measured if isinstance(part, Mapping)), 0)
+        return Growth(tuple(tasks), settings, tuple(measured[:-1] if every else measured), every)
+
+    def is_moment(self, step: Step) -> bool:
+        """Whether something is to be measured after this step."""
+        regular = self.every and (step.done % self.every == 0 or step.done == step.total)
+        return step.done in self.curve or bool(regular)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +84,15 @@ class Node:
     validation: float
     path: tuple[Growth, ...] = ()
 
-    def child(self, tasks: Sequence[int], settings: Mapping[str, Any], curve: Sequence[int] = ()) -> Node:
+    def child(
+        self, tasks: Sequence[int], settings: Mapping[str, Any], curve: Sequence[int] = (), every: int = 0
+    ) -> Node:
         """The node that learning these tasks, at once, makes of this one."""
-        return replace(self, path=(*self.path, Growth(tuple(tasks), settings, tuple(curve))))
+        node = replace(self, path=(*self.path, Growth(tuple(tasks), settings, tuple(curve), every)))
+        node.__dict__["parent"] = self  # whose key is known
+        return node
 
-    @property
+    @cached_property
     def parent(self) -> Node:
         return replace(self, path=self.path[:-1])
 
@@ -84,7 +107,7 @@ class Node:
             network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
             return _hash(self.learner, network, self.seed, self._data(), self.validation, _machine())
         last = self.path[-1]
-        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.curve)
+        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured())
 
     def _data(self) -> dict[str, Any]:
         """What of the stream's spec defines a task's bytes: not where the data lies, nor how many tasks follow."""
@@ -103,13 +126,13 @@ class Node:
             "seed": self.seed,
             "stream": dict(self.stream),
             "validation": self.validation,
-            "path": [[list(g.tasks), dict(g.settings), list(g.curve)] for g in self.path],
+            "path": [growth.to_json() for growth in self.path],
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Node:
         name, network_settings = data["network"]
-        path = tuple(Growth(tuple(tasks), settings, tuple(curve)) for tasks, settings, curve in data["path"])
+        path = tuple(Growth.from_json(*growth) for growth in data["path"])
         network = Blueprint.of(name, **network_settings)
         return Node(data["learner"], network, data["seed"], data["stream"], data["validation"], path)
 
@@ -156,22 +179,31 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     growth = node.path[-1]
     learner = learner_at(node.parent, store, stream, watch, growth.settings)
     lesson = Lesson.union([stream[task].lesson() for task in growth.tasks])
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # more threads would change the bits, and beside another busy process be slower
-    torch.set_flush_denormal(True)  # moments that fade away would else make every step half as slow again
     try:
-        teaching = _Teaching(node, learner, stream, store)
-        teaching.run(lesson, watch)
-        row = _measure(node, learner, stream, teaching)
+        with one_thread():
+            teaching = _Teaching(node, learner, stream, store)
+            teaching.run(lesson, watch)
+            row = _measure(node, learner, stream, teaching)
     except CERTAIN as error:
         store.fail(node.key, node.to_json(), str(error))
         raise
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_flush_denormal(False)
     _compare(store.row(node.key), row)
     store.commit(node.key, node.to_json(), row, learner.state())
     return learner, row
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """How nodes are grown. More threads would change the bits, and beside another busy process be slower; moments that
+    fade away into denormal numbers would make every step half as slow again."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_flush_denormal(False)
 
 
 def _compare(before: Row | None, now: Row) -> None:
@@ -189,13 +221,13 @@ class _Teaching:
 
     def __init__(self, node: Node, learner: Learner, stream: Stream, store: Store):
         self.node, self.learner, self.stream, self.store = node, learner, stream, store
-        self.curve: dict[int, float] = {}
+        self.curve: dict[int, Moment] = {}
         self.earlier_seconds, self.began = 0.0, time.monotonic()
         self.saved, self.saving_seconds = self.began, 0.0
         partial = store.partial(node.key)
         if partial is not None:
             learner.load(State(partial.tensors, partial.plain["learner"]))
-            self.curve = {int(step): value for step, value in partial.plain["curve"]}
+            self.curve = {int(step): Moment(tuple(tasks), *rest) for step, (tasks, *rest) in partial.plain["curve"]}
             self.earlier_seconds = partial.plain["seconds"]
 
     @property
@@ -203,11 +235,11 @@ class _Teaching:
         return self.earlier_seconds + time.monotonic() - self.began
 
     def run(self, lesson: Lesson, watch: Watch) -> None:
-        wanted = set(self.node.path[-1].curve)
-        task = self.stream[self.node.path[-1].tasks[-1]]
+        growth = self.node.path[-1]
+        seen = [self.stream[task] for task in (self.node.tasks if growth.every else growth.tasks[-1:])]
         for step in self.learner.learn(lesson):
-            if step.done in wanted and step.done not in self.curve:
-                self.curve[step.done] = accuracy_on(self.learner, task)
+            if growth.is_moment(step) and step.done not in self.curve:
+                self.curve[step.done] = look(self.learner, seen, held_out=growth.every > 0)
             try:
                 watch(self.node, step)
             except BaseException:
@@ -239,16 +271,27 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) 
     result = evaluate(learner, seen)
     if sys.byteorder != "little":
         parameters = parameters.byteswap()
-    steps = sorted(teaching.curve)
     return Row(
         single=result.single,
         multi=result.multi,
         per_class=result.per_class,
         validation=result.validation,
-        curve=Curve(tuple(steps), tuple(teaching.curve[s] for s in steps)) if steps else None,
+        curve=_curve(sorted(teaching.curve.items()), node.path[-1].every > 0),
         cost=Cost(itemise(learner.state()), learner.flops(), seconds),
         parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
+        union=result.union,
     )
+
+
+def _curve(moments: Sequence[tuple[int, Moment]], wide: bool) -> Curve | None:
+    if not moments:
+        return None
+    steps, seen = zip(*moments, strict=True)
+    current = tuple(moment.tasks[-1] for moment in seen)
+    if not wide:
+        return Curve(steps, current)
+    validation = tuple(moment.validation for moment in seen if moment.validation is not None)
+    return Curve(steps, current, tuple(m.tasks for m in seen), tuple(m.union for m in seen), validation)
 
 
 def stream_of(node: Node) -> Stream:

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from engram.parts import fisher
 from engram.randomness import generator
+from engram.runs import prepare
 
 
 def _plain_and_penalised(learner, lesson):
@@ -102,3 +103,38 @@ def test_every_estimator_gives_some_information(estimator, make, teach, digits_l
 def test_heads_of_their_own_are_not_held(make, teach, digits_lessons):
     learner = teach(make("ewc", heads="per-task"), digits_lessons[:2])
     assert len(learner.vectors["importance.0"]) == len(learner.vectors["anchor.1"]) == learner.network.trunk_size
+
+
+def test_a_strength_per_rate_is_the_strength_divided_by_the_rate(make, teach, digits_lessons):
+    settings = {"rate": 0.003, "optimizer": "sgd", "momentum": 0.9}
+    one, other, plain = (
+        teach(make("ewc", **how, **settings), digits_lessons[:3])
+        for how in ({"strength": 0.7, "per_rate": True}, {"strength": 0.7 / 0.003}, {"strength": 0.7})
+    )
+    assert torch.equal(one.parameters(), other.parameters())
+    assert not torch.equal(one.parameters(), plain.parameters())
+
+
+def test_a_strength_per_rate_follows_the_rate_of_the_task_being_learned(make, teach, snapshot, digits_lessons):
+    """The first task was learned at another rate, which does not count."""
+    first = snapshot(teach(make("ewc", rate=0.1), digits_lessons[:1]))
+    one, other = (make("ewc", rate=0.004, **how) for how in ({"strength": 2, "per_rate": True}, {"strength": 500}))
+    for learner in (one, other):
+        learner.load(first)
+        teach(learner, digits_lessons[1:2])
+    assert torch.equal(one.parameters(), other.parameters())
+
+
+def test_nodes_of_the_first_task_are_shared_by_both_readings_of_the_strength():
+    runs = [prepare("split-digits", "ewc", settings={"per_rate": how, "strength": 3}) for how in (True, False)]
+    first = [run.root.child([0], run.grid[0]) for run in runs]
+    assert first[0].key == first[1].key
+    assert first[0].child([1], runs[0].grid[0]).key != first[1].child([1], runs[1].grid[0]).key
+
+
+def test_a_strength_per_rate_of_online_ewc(make, teach, digits_lessons):
+    one, other = (
+        teach(make("online-ewc", rate=0.003, **how), digits_lessons[:2])
+        for how in ({"strength": 0.7, "per_rate": True}, {"strength": 0.7 / 0.003})
+    )
+    assert torch.equal(one.parameters(), other.parameters())

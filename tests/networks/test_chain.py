@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from engram.networks import Blueprint, Outputs
+from engram.networks import Blueprint, FlatNetwork, Outputs, Trunk
 from engram.randomness import generator
 
 X = torch.randn(7, 1, 4, 4, generator=torch.Generator().manual_seed(3))
@@ -46,13 +47,45 @@ def test_a_network_without_hidden_layers():
     assert torch.allclose(*grads, atol=1e-7)
 
 
-@pytest.mark.parametrize("settings", [{"name": "rwalk-cnn"}, {"name": "pfuelb-conv"}, {"activation": "gelu"}])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("rows", [(0, 1, 2, 3), (1, 2, 3), (0, 2, 3)])
+def test_a_chain_behind_convolutions(dropout, rows):
+    network = _network("pfuelb-conv", full_width=6, dropout=dropout)
+    assert network.chained
+    outputs = Outputs.of(rows)
+    (loss, grad), (loss_by_autograd, by_autograd) = (_gradients(network, outputs, how) for how in (True, False))
+    assert loss == pytest.approx(loss_by_autograd, rel=1e-6)
+    assert torch.allclose(grad, by_autograd, atol=1e-7, rtol=1e-5)
+    assert (grad[: network.body_size] != 0).any()
+
+
+def test_what_lies_before_the_chain_is_left_as_it_was():
+    """An activation works in place, except on what the body, or the caller, still needs."""
+
+    class Odd(Trunk):
+        features = 3
+
+        def assemble(self, shape):
+            return nn.Sequential(nn.Conv2d(1, 2, 3), nn.Tanh(), nn.Flatten(), nn.ReLU(), nn.Linear(8, 3), nn.Tanh())
+
+    network = FlatNetwork(Odd((1, 4, 4), 0, {"init": "uniform"}))
+    network.append(network.trunk.head_rows(4, generator(0, "head")))
+    assert network.chained
+    by_chain, by_autograd = (_gradients(network, Outputs(0, 4), how)[1] for how in (True, False))
+    assert torch.allclose(by_chain, by_autograd, atol=1e-7, rtol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{"name": "rwalk-cnn"}, {"name": "resnet18-reduced"}, {"activation": "gelu"}])
 def test_what_is_not_a_chain_is_left_to_autograd(settings):
     assert not _network(**settings).chained
 
 
-def test_two_batches_in_one_loss_add_up():
-    network, outputs = _network(widths="6-5"), Outputs(0, 4)
+CHAINS = pytest.mark.parametrize("settings", [{"widths": "6-5"}, {"name": "pfuelb-conv", "full_width": 6}])
+
+
+@CHAINS
+def test_two_batches_in_one_loss_add_up(settings):
+    network, outputs = _network(**settings), Outputs(0, 4)
     network.backward(
         F.cross_entropy(network.training_scores(X[:3], outputs), Y[:3], reduction="sum")
         + F.cross_entropy(network.training_scores(X[3:], outputs), Y[3:], reduction="sum")
@@ -72,16 +105,18 @@ def test_a_loss_that_also_looks_at_parameters():
     assert torch.allclose(network.grad, expected, atol=1e-6)
 
 
-def test_a_loss_that_goes_around_the_chain():
-    network = _network(widths="6-5")
+@CHAINS
+def test_a_loss_that_goes_around_the_chain(settings):
+    network = _network(**settings)
     network.grad.fill_(99.0)
     network.backward(network.head.square().sum())
     assert (network.grad[: network.trunk_size] == 0).all()
     assert torch.allclose(network.head_grad, 2 * network.head)
 
 
-def test_training_a_part_leaves_the_chain():
-    network = _network(widths="6-5")
+@CHAINS
+def test_training_a_part_leaves_the_chain(settings):
+    network = _network(**settings)
     part = slice(network.trunk_size, len(network.theta))
     network.train_only(part)
     assert not network.chained

@@ -116,6 +116,16 @@ def test_dropout_is_off_outside_training_and_keeps_the_mean_inside():
     assert abs(kept.mean() - 1) < 0.01
 
 
+def test_known_masks_never_change_nor_does_one_that_was_handed_out():
+    """Stored results come from these bits. The second mask is drawn into the same memory."""
+    dropout = Dropout(0.4)
+    dropout.generator = torch.Generator().manual_seed(0)
+    first, second = dropout.mask(torch.ones(2, 7)), dropout.mask(torch.ones(2, 7))
+    assert first.bool().int().tolist() == [[0, 0, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 1, 0]]
+    assert second.bool().int().tolist() == [[0, 0, 0, 1, 0, 1, 1], [0, 1, 1, 0, 1, 0, 1]]
+    assert dropout.mask(torch.ones(5)).shape == (5,)
+
+
 def test_dropout_without_a_generator_is_an_error():
     with pytest.raises(RuntimeError, match="reseed"):
         Dropout(0.5).train()(torch.ones(3))

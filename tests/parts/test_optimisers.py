@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engram.parts.optimisers import OPTIMISERS, SGD, Adam, Nadam
+from engram.parts.optimisers import LANES, OPTIMISERS, SGD, Adam, Nadam
 
 REFERENCES = {
     "adam": (lambda: Adam(1e-2), lambda p: torch.optim.Adam([p], lr=1e-2, fused=True)),
@@ -21,30 +21,32 @@ def _gradients(count, size, seed=0):
     return [torch.randn(size, generator=source) for _ in range(count)]
 
 
+@pytest.mark.parametrize("size", [40, 3 * LANES + 7])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_fifty_steps_equal_torch(name):
+def test_fifty_steps_equal_torch(name, size):
     ours, reference = REFERENCES[name]
-    theta = _gradients(1, 40, seed=1)[0]
+    theta = _gradients(1, size, seed=1)[0]
     parameter = torch.nn.Parameter(theta.clone())
     optimiser, expected = ours(), reference(parameter)
-    optimiser.fit(40)
-    for grad in _gradients(50, 40):
+    optimiser.fit(size)
+    for grad in _gradients(50, size):
         optimiser.step(theta, grad, ALL)
         parameter.grad = grad.clone()
         expected.step()
         assert torch.allclose(theta, parameter.data, rtol=1e-6, atol=1e-6)
-    assert not torch.equal(theta, _gradients(1, 40, seed=1)[0])
+    assert not torch.equal(theta, _gradients(1, size, seed=1)[0])
 
 
+@pytest.mark.parametrize("stop", [7, 2 * LANES])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_only_the_chosen_part_moves(name):
-    optimiser = REFERENCES[name][0]()
-    optimiser.fit(10)
-    theta = torch.zeros(10)
-    optimiser.step(theta, torch.ones(10), slice(3, 7))
-    assert (theta[3:7] < 0).all()
+def test_only_the_chosen_part_moves(name, stop):
+    optimiser, size = REFERENCES[name][0](), stop + 3
+    optimiser.fit(size)
+    theta = torch.zeros(size)
+    optimiser.step(theta, torch.ones(size), slice(3, stop))
+    assert (theta[3:stop] < 0).all()
     assert (theta[:3] == 0).all()
-    assert (theta[7:] == 0).all()
+    assert (theta[stop:] == 0).all()
 
 
 @pytest.mark.parametrize("name", ["adam", "momentum", "nadam"])

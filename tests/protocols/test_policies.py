@@ -11,11 +11,12 @@ from engram.tree import Node
 
 ROOT = Node("ewc", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 GRID = [{"rate": 0.1}, {"rate": 0.01}, {"rate": 0.001}]
+CURVES = dict.fromkeys(("d1", "d2", "union"), (0.5,)) | {"union_at_stop": lambda moment: 0.5}
 
 
 def drive(name, tasks, grid, outcome):
     """Drive a policy with `outcome(rates of the path)`; the kept rates, and the rates of everything grown."""
-    policy, grown = protocol(name).policy(ROOT, tasks, grid), []
+    policy, grown = protocol(name).policy([ROOT], tasks, grid), []
     try:
         nodes = next(policy)
         while True:
@@ -23,7 +24,12 @@ def drive(name, tasks, grid, outcome):
             grown += paths
             nodes = policy.send([outcome(path) for path in paths])
     except StopIteration as end:
-        return [node.path[-1].settings["rate"] for node in end.value], grown
+        return [node.path[-1].settings["rate"] for node in end.value.path], grown
+
+
+def fine(path):
+    """A node that was grown, with half of everything right."""
+    return Outcome((0.5,) * len(path), curves=CURVES, steps=(0,))
 
 
 def test_sequential_grows_one_child_a_task():
@@ -78,7 +84,7 @@ def test_where_everything_fails_the_run_ends_with_the_reason(name, failing):
     grid = GRID if protocol(name).selects else GRID[:1]
 
     def outcome(path):
-        return Outcome((), "loss became nan") if len(path) == failing else Outcome((0.5,) * len(path))
+        return Outcome((), "loss became nan") if len(path) == failing else fine(path)
 
     with pytest.raises(RunFailed, match="loss became nan"):
         drive(name, 3, grid, outcome)
@@ -96,7 +102,7 @@ def test_an_unknown_protocol_is_named():
         protocol("task")
 
 
-@pytest.mark.parametrize("name", ["sequential", "task-level", "stream-level"])
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_size_is_the_number_of_nodes_grown(name):
     grid = GRID if protocol(name).selects else GRID[:1]
-    assert protocol(name).size(2, grid) == len(drive(name, 2, grid, lambda path: Outcome((0.5,) * len(path)))[1])
+    assert protocol(name).size(1, 2, grid) == len(drive(name, 2, grid, fine)[1])

@@ -19,6 +19,9 @@ Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Worker processes
 Figure = Annotated[
     str, typer.Option("--figure", metavar="FILE", help="Draw accuracy over time into this file (png, svg, pdf).")
 ]
+Planned = Annotated[
+    bool, typer.Option("--plan", help="Train nothing; say how many nodes there are to train and how long it may take.")
+]
 Seeds = Annotated[str, typer.Option("--seeds", metavar="N,N,..", help="Seeds, as 0,1,2.")]
 
 

@@ -71,7 +71,8 @@ def runs_object(records: list[Record]) -> dict[str, Any]:
 
 def labelled(record: Record) -> dict[str, Any]:
     """A run beside runs of other methods."""
-    return {"stream": record.stream, "learner": record.learner, "head": record.head, **record.to_json()}
+    about = {"stream": record.stream, "learner": record.learner, "protocol": record.protocol, "head": record.head}
+    return {**about, **record.to_json()}
 
 
 def experiment_object(experiment: Experiment, lines: list[Line]) -> dict[str, Any]:
@@ -80,6 +81,7 @@ def experiment_object(experiment: Experiment, lines: list[Line]) -> dict[str, An
         "title": experiment.title,
         "lines": [line.to_json(experiment.columns) for line in lines],
         "claims": experiment.verdicts(lines),
+        "notes": experiment.notes(lines),
     }
 
 
@@ -87,7 +89,11 @@ def print_experiment(experiment: Experiment, lines: list[Line], tier: str) -> No
     """A table with ours beside the published values, and every claim as held or not."""
     from engram.reports.tables import print_rows
 
-    print_rows(console(), f"{experiment.title} ({tier} tier; published / ours)", *experiment.brief(lines))
+    for table in experiment.screen_tables(lines):
+        title = f"{experiment.title} ({tier} tier): {table.title or 'published / ours'}"
+        print_rows(console(), title, table.header, table.rows)
+    for note in experiment.notes(lines):
+        say(f"    note  {note}")
     for verdict in experiment.verdicts(lines):
         say(f"{verdict['verdict']:>8}  {verdict['claim']}")
 

@@ -12,6 +12,7 @@ from engram.cli.options import (
     Jobs,
     Json,
     Place,
+    Planned,
     Seeds,
     check_figure,
     number,
@@ -33,6 +34,7 @@ from engram.cli.output import (
     say,
     warn,
 )
+from engram.cli.planning import show_plan
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -77,6 +79,7 @@ def run(
     jobs: Jobs = 0,
     store: Place = STORE,
     figure: Figure = "",
+    plan: Planned = False,
     as_json: Json = False,
 ) -> None:
     """Train one learner on one stream, for one or several seeds."""
@@ -102,6 +105,9 @@ def run(
         )
         for seed in seed_list(seeds)
     ]
+    if plan:
+        show_plan(wanted, store, _workers(wanted, jobs), as_json)
+        return
     records = execute(wanted, store, jobs)
     if as_json:
         print_json(runs_object(records))
@@ -132,17 +138,22 @@ def paper(
     name: Annotated[str, typer.Argument(help="A published result; see 'engram list papers'.")],
     experiment: Annotated[str | None, typer.Argument(help="One of its tables or figures; all by default.")] = None,
     tier: Annotated[
-        str, typer.Option("--tier", metavar="quick|paper", help="Seconds on small data, or the published setting.")
+        str,
+        typer.Option("--tier", metavar="NAME", help="quick: seconds on small data; small, if it has one; paper: all."),
     ] = "quick",
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME", help="Another dataset than the tier's own.")
     ] = None,
+    only: Annotated[
+        str, typer.Option("--only", metavar="ROW,ROW,..", help="Only rows whose names have these words, as 'fc d5-5a'.")
+    ] = "",
     seeds: Annotated[str, typer.Option("--seeds", metavar="N,N,..", help="Seeds; the paper's by default.")] = "",
     write: Annotated[
         str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
     ] = "",
     jobs: Jobs = 0,
     store: Place = STORE,
+    plan: Planned = False,
     as_json: Json = False,
 ) -> None:
     """A published result with ours beside it: held or not held."""
@@ -153,9 +164,15 @@ def paper(
     from engram.papers.paper import Line
 
     found = find(name)
-    numbers_ = seed_list(seeds or (found.seeds if tier == "paper" else "0,1"))
-    asked = [(e, [(entry, entry.runs(numbers_)) for entry in e.entries]) for e in found.find(experiment, tier, dataset)]
-    records = iter(execute([run for _, rows in asked for _, wanted in rows for run in wanted], store, jobs))
+    rows = [text for text in only.split(",") if text.strip()]
+    experiments = found.find(experiment, tier, dataset, rows)
+    numbers_ = seed_list(seeds or (found.quick_seeds if tier == "quick" else found.seeds))
+    asked = [(e, [(entry, entry.runs(numbers_)) for entry in e.entries]) for e in experiments]
+    every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
+    if plan:
+        show_plan(every_run, store, _workers(every_run, jobs), as_json)
+        return
+    records = iter(execute(every_run, store, jobs))
     answers = [(e, [Line(entry, tuple(next(records) for _ in wanted)) for entry, wanted in rows]) for e, rows in asked]
     if as_json:
         print_json({"paper": name, "tier": tier, "experiments": [experiment_object(e, lines) for e, lines in answers]})
@@ -165,6 +182,7 @@ def paper(
     if write:
         words = [name, *([experiment] if experiment else []), "--tier", tier]
         words += ["--dataset", dataset] if dataset else []
+        words += ["--only", f"'{only}'"] if only else []
         command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
         stem = f"{name}-{dataset}" if dataset else name
         for path in write_page(found, answers, tier, command, Path(write), stem):
@@ -196,17 +214,24 @@ def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
 
 def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
     """Grow everything, with a bar on a terminal and a gentle stop; the records in the order of the runs."""
-    from engram.execute import default_jobs, execute
+    from engram.execute import execute
     from engram.reports.bar import Bar
     from engram.runs import record_of
 
     place, bar = open_store(store), Bar()
     with bar.listening():
-        execute(wanted, place, min(jobs or default_jobs(), max(len(wanted), 1) if not _grids(wanted) else 64), bar)
+        execute(wanted, place, _workers(wanted, jobs), bar)
     entries = {entry["key"]: entry for entry in place.runs()}
     return [record_of(entries[run.key], place) for run in wanted]
 
 
+def _workers(wanted: list[Run], jobs: int) -> int:
+    """As many as were asked for, or one for every core; no more than can be busy."""
+    from engram.execute import default_jobs
+
+    return min(jobs or default_jobs(), 64 if _grids(wanted) else max(len(wanted), 1))
+
+
 def _grids(wanted: list[Run]) -> bool:
     """Whether one run alone can keep several workers busy."""
-    return any(len(run.grid) > 1 or run.references for run in wanted)
+    return any(run.size() > len(run.stream) for run in wanted)

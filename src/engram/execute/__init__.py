@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from engram.execute.here import grow_here
 from engram.execute.pool import grow_in_pool
 from engram.execute.progress import Progress, Silence
+from engram.execute.tidying import clean_up, tidy
 from engram.execute.walk import Walk
 from engram.learners import REGISTERED
 from engram.runs import Run
 from engram.store import Store
 
-__all__ = ["Progress", "Silence", "default_jobs", "execute"]
+__all__ = ["Progress", "Silence", "clean_up", "default_jobs", "execute", "tidy"]
 
 
 def default_jobs() -> int:
@@ -42,24 +43,3 @@ def execute(runs: Sequence[Run], store: Store, jobs: int = 1, progress: Progress
 def _only_here(run: Run) -> bool:
     """Whether a run needs what only this process has: arrays in memory, a learner registered by hand."""
     return run.stream.spec["kind"] == "arrays" or run.learner in REGISTERED
-
-
-def tidy(store: Store) -> int:
-    """Drop the checkpoints that finished runs no longer need: all but the newest final ones and, as far as there is
-    room, those of first tasks, which a sweep of the penalty's strength shares. Bytes freed."""
-    results = [entry["result"] for entry in reversed(store.runs()) if entry["status"] == "done" and entry["result"]]
-    grown = {key for result in results for key in result["grown"]}
-    paths = [result["path"] for result in results if result["path"]]
-    return store.prune(grown, list(dict.fromkeys([path[-1] for path in paths] + [path[0] for path in paths])))
-
-
-def clean_up(store: Store, forget_failed: bool = False) -> dict[str, int]:
-    """Drop what no run needs: see `tidy`; and positions and nodes that belong to no run that is done or will go on."""
-    if forget_failed:
-        store.forget_runs([entry["key"] for entry in store.runs() if entry["status"] == "failed"])
-    entries = store.runs()
-    freed = tidy(store)
-    if all(entry["status"] == "done" for entry in entries):
-        held = {key for entry in entries for key in entry["result"]["grown"]}
-        freed += store.drop_all_but(held, {entry["result"]["path"][-1] for entry in entries})
-    return {"freed_bytes": freed, "store_bytes": store.size_bytes()}

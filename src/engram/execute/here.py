@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from engram.core import Step
 from engram.errors import EngramError, Stopped, StoreTrouble
 from engram.execute.progress import Progress
-from engram.execute.walk import Walk, outcome_of
+from engram.execute.tidying import settle
+from engram.execute.walk import Walk
 from engram.protocols import Outcome
 from engram.store import Store
 from engram.tree import Node, Watch, grow
@@ -27,7 +28,7 @@ def grow_here(walks: Sequence[Walk], store: Store, progress: Progress) -> None:
         except Exception as error:  # a bug, ours or a learner's: it costs this run, the others go on, then it is shown
             walk.fail(f"{type(error).__name__}: {error}")
             surprises.append(error)
-        walk.note(store)
+        settle(walk, walks, store)
     if surprises:
         raise surprises[0]
 
@@ -41,8 +42,8 @@ def _grow(walk: Walk, store: Store, progress: Progress, watch: Watch) -> None:
 
 def _outcome(node: Node, walk: Walk, store: Store, watch: Watch) -> Outcome:
     try:
-        return outcome_of(grow(node, store, walk.run.taught, watch), walk.run.head)
+        return walk.outcome(node, grow(node, store, walk.run.taught, watch))
     except StoreTrouble:
         raise
     except EngramError as error:
-        return Outcome((), str(error))
+        return Outcome(error=str(error))

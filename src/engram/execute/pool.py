@@ -7,18 +7,19 @@ through the store; the pipes carry only node specs and progress.
 from __future__ import annotations
 
 import contextlib
+import heapq
 import json
 import os
 import selectors
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engram.errors import StoreTrouble
 from engram.execute.progress import Progress
-from engram.execute.walk import Walk, outcome_of
+from engram.execute.tidying import settle
+from engram.execute.walk import Walk
 from engram.protocols import Outcome
 from engram.store import Store
 from engram.tree import Node
@@ -95,7 +96,8 @@ class _Pool:
         self.walks, self.store, self.jobs, self.progress = walks, store, jobs, progress
         self.selector = selectors.DefaultSelector()
         self.workers: list[_Process] = []
-        self.queue: deque[Node] = deque()
+        self.queue: list[tuple[int, int, Node]] = []  # a heap: the first run is finished first
+        self.queued = 0
         self.asked: set[str] = set()  # nodes in the queue or with a worker
         self.tries: dict[str, int] = {}
         self.noted: set[int] = set()
@@ -110,25 +112,29 @@ class _Pool:
 
     def _look_around(self) -> None:
         """Tell the runs what is known already, and queue what is not, until every run waits or is over."""
-        for walk in self.walks:
+        for place, walk in enumerate(self.walks):
             while (known := self._known(walk)) is not None:
                 walk.tell(*known)
                 self.progress.grown(known[0])
             for node in walk.waiting_for:
                 if node.key not in self.asked:
                     self.asked.add(node.key)
-                    self.queue.append(node)
+                    self._queue(place, node)
             if walk.over and id(walk) not in self.noted:
                 self.noted.add(id(walk))
-                walk.note(self.store)
+                settle(walk, self.walks, self.store)
+
+    def _queue(self, place: int, node: Node) -> None:
+        self.queued += 1
+        heapq.heappush(self.queue, (place, self.queued, node))
 
     def _known(self, walk: Walk) -> tuple[str, Outcome] | None:
         for node in walk.waiting_for:
             row, failure = self.store.row(node.key), self.store.failure(node.key)
             if row is not None:
-                return node.key, outcome_of(row, walk.run.head)
+                return node.key, walk.outcome(node, row)
             if failure is not None:
-                return node.key, Outcome((), failure)
+                return node.key, Outcome(error=failure)
         return None
 
     def _hand_out(self) -> None:
@@ -140,7 +146,7 @@ class _Pool:
                 idle = _Process(self.store)
                 self.workers.append(idle)
                 self.selector.register(idle.outbox, selectors.EVENT_READ, idle)
-            idle.give(self.queue.popleft())
+            idle.give(heapq.heappop(self.queue)[-1])
 
     def _hear(self, worker: _Process) -> None:
         for answer in worker.answers():
@@ -167,7 +173,7 @@ class _Pool:
             return
         self.tries[node.key] = self.tries.get(node.key, 0) + 1
         if self.tries[node.key] < TRIES:
-            self.queue.appendleft(node)
+            self._queue(-1, node)
         else:
             self.asked.discard(node.key)
             self._fail(node, f"the worker died {TRIES} times on this task ({how}); 'engram resume' tries again")
@@ -176,7 +182,7 @@ class _Pool:
     def _fail(self, node: Node, error: str) -> None:
         for walk in self.walks:
             if any(waiting.key == node.key for waiting in walk.waiting_for):
-                walk.tell(node.key, Outcome((), error))
+                walk.tell(node.key, Outcome(error=error))
                 self.progress.grown(node.key)
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.core import Row
 from engram.errors import EngramError
-from engram.protocols import Outcome
+from engram.protocols import Outcome, outcome_of
 from engram.runs import Result, Run, result_to_json
 from engram.store import Store
 from engram.tree import Node
@@ -18,7 +18,9 @@ class Walk:
         self.result: Result | None = None
         self.error: str | None = None
         self.nodes: list[Node] = []
+        self.asked: set[str] = set()  # keys of all nodes that the run has wanted so far
         self._outcomes: dict[str, Outcome] = {}
+        self._told: dict[str, Outcome] = {}
         self._policy = run.walk()
         self._advance(None)
 
@@ -30,8 +32,12 @@ class Walk:
     def waiting_for(self) -> list[Node]:
         return [] if self.over else [node for node in self.nodes if node.key not in self._outcomes]
 
+    def outcome(self, node: Node, row: Row) -> Outcome:
+        """What the run's policy may know of a grown node."""
+        return outcome_of(row, self.run.head, len(node.path), self.run.policy.sees)
+
     def tell(self, key: str, outcome: Outcome) -> None:
-        self._outcomes[key] = outcome
+        self._outcomes[key] = self._told.setdefault(key, outcome)  # what was shown once is not shown anew
         if not self.waiting_for and not self.over:
             self._advance([self._outcomes[node.key] for node in self.nodes])
 
@@ -42,6 +48,7 @@ class Walk:
         self._outcomes = {}
         try:
             self.nodes = next(self._policy) if outcomes is None else self._policy.send(outcomes)
+            self.asked |= {node.key for node in self.nodes}
         except StopIteration as end:
             self.result = end.value
         except EngramError as error:
@@ -53,9 +60,3 @@ class Walk:
             store.finish_run(self.run.key, "done", result_to_json(self.result))
         else:
             store.finish_run(self.run.key, "failed", error=self.error)
-
-
-def outcome_of(row: Row, head: str) -> Outcome:
-    """What a policy may know of a grown node: validation accuracy only."""
-    values = row.validation.get(head) or row.validation.get("multi") or ()
-    return Outcome(tuple(values))

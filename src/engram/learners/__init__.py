@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from engram.core import Learner, Outline
@@ -18,12 +19,18 @@ from engram.settings import Setting, declared
 
 def learners() -> dict[str, type[Learner]]:
     """Every registered learner by name."""
+    return dict(sorted((_own() | REGISTERED).items()))
+
+
+@cache
+def _own() -> dict[str, type[Learner]]:
+    """Those of this folder."""
     found: dict[str, type[Learner]] = {}
     for module in pkgutil.iter_modules(__path__):
         for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
             if isinstance(value, type) and issubclass(value, Learner) and value.name:
                 found[value.name] = value
-    return dict(sorted((found | REGISTERED).items()))
+    return found
 
 
 REGISTERED: dict[str, type[Learner]] = {}

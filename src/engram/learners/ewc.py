@@ -23,16 +23,22 @@ class EWC(PenaltyLearner):
     name = "ewc"
 
     strength = setting(100.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
+    per_rate = setting(False, "divide the strength by the rate: λ = strength / rate (Pfülb et al. 2018)", late=True)
     fisher = setting("empirical", "estimator: " + ", ".join(fisher.ESTIMATORS), choices=tuple(fisher.ESTIMATORS))
     fisher_samples = setting(2000, "training samples it is estimated on; 0 is all of them", at_least=0)
     fisher_batch = setting(256, "samples at a time; matters only to the estimator batch", at_least=1)
 
     def pull(self) -> Pull | None:
         pairs = [
-            (self.strength * self.vectors[f"importance.{t}"], self.vectors[f"anchor.{t}"])
+            (self.penalty_weight * self.vectors[f"importance.{t}"], self.vectors[f"anchor.{t}"])
             for t in range(self.finished_tasks())
         ]
         return Pull.merge(pairs, len(self.network.theta)) if pairs else None
+
+    @property
+    def penalty_weight(self) -> float:
+        """λ."""
+        return float(self.strength / self.rate if self.per_rate else self.strength)
 
     def end(self, lesson: Lesson) -> None:
         t = self.finished_tasks()

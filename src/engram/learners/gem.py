@@ -66,8 +66,7 @@ class GEM(GradientLearner):
         self.network.grad.copy_(project(plain, self.gradients, self.margin))
 
     def end(self, lesson: Lesson) -> None:
-        seen = torch.cat(list(self.epoch(lesson, self.epochs - 1)))
-        memories = {**self.memories(), lesson.index: lesson.train.take(seen[-self.memory :])}
+        memories = {**self.memories(), lesson.index: lesson.train.take(self._seen(lesson)[-self.memory :])}
         kept = Split.join(list(memories.values()))
         self.sizes = {task: len(memory) for task, memory in memories.items()}
         self.vectors["memory.x"], self.vectors["memory.y"], self.scale = kept.x, kept.y, kept.scale
@@ -75,6 +74,15 @@ class GEM(GradientLearner):
         if kept.shift is not None:
             self.vectors["memory.shift"] = kept.shift
         self.past, self.gradients = [], torch.empty(0)
+
+    def _seen(self, lesson: Lesson) -> Tensor:
+        """Positions of the samples in the order in which they were last seen, of the last epoch and the one before."""
+        epoch, place = divmod(self.total_steps() - 1, self.steps_per_epoch())
+        last = torch.cat(list(self.epoch(lesson, epoch))[: place + 1])
+        if epoch == 0:
+            return last
+        before = torch.cat(list(self.epoch(lesson, epoch - 1)))
+        return torch.cat([before[~torch.isin(before, last)], last])
 
     def memories(self) -> dict[int, Split]:
         """What is kept of each task."""

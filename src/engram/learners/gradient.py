@@ -34,6 +34,7 @@ class GradientLearner(Learner):
     """One network, trained by mini-batches on one lesson after another."""
 
     epochs = setting(1, "passes over the data of a task", at_least=1)
+    iterations = setting(0, "steps of a task, whatever its size; 0 is as many as the epochs have", at_least=0)
     batch = setting(64, "samples in a mini-batch", at_least=1)
     rate = setting(1e-3, "size of a step", above=0)
     schedule = setting(
@@ -120,6 +121,9 @@ class GradientLearner(Learner):
     def steps_per_epoch(self) -> int:
         return math.ceil(len(self.data) / self.batch)
 
+    def total_steps(self) -> int:
+        return self.iterations or self.epochs * self.steps_per_epoch()
+
     def epoch(self, lesson: Lesson, number: int) -> Sequence[Tensor]:
         """The batches of an epoch, as positions in `data`."""
         shuffle = generator(self.seed, "order", lesson.index, number)
@@ -140,7 +144,7 @@ class GradientLearner(Learner):
     def _train(self, lesson: Lesson) -> Iterator[Step]:
         self.prepare(lesson)
         per_epoch = self.steps_per_epoch()
-        total = self.epochs * per_epoch
+        total = self.total_steps()
         batches: Sequence[Tensor] = ()
         batches_epoch = -1
         while True:

@@ -22,7 +22,7 @@ class OnlineEWC(EWC):
         if "anchor" not in self.vectors:
             return None
         importance, anchor = self.vectors["importance"], self.vectors["anchor"]
-        return Pull.merge([(self.strength * importance, anchor)], len(self.network.theta))
+        return Pull.merge([(self.penalty_weight * importance, anchor)], len(self.network.theta))
 
     def end(self, lesson: Lesson) -> None:
         importance = self.fisher_information(lesson)

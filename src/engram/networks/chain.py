@@ -1,9 +1,10 @@
 """Back-propagation through a chain of linear layers, written straight into the flat gradient.
 
-Autograd makes a new tensor for every gradient, which then has to be brought into the flat vector. For a trunk that is
-a plain chain (linear layers, simple activations, dropout, LWTA) the whole network is one autograd node here: its
-backward pass lets every matrix product write its result where it belongs. The loss behind it may be anything.
-Measured by benchmarks/step_cost.py: a quarter of the time of a step.
+Autograd makes a new tensor for every gradient, which then has to be brought into the flat vector. A trunk that is a
+plain chain (linear layers, simple activations, dropout, LWTA) is one autograd node here, together with the outputs: its
+backward pass lets every matrix product write its result where it belongs. The loss behind it may be anything, and so
+may the layers before it: of a convolutional trunk the full layers at its end are the chain, the rest is its body.
+Measured by benchmarks/step_cost.py: a quarter of the time of a step, where convolutions do not take most of it.
 """
 
 from __future__ import annotations
@@ -30,15 +31,22 @@ _ACTIVATIONS: dict[type, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Ten
 _MASKING = (Dropout, LWTA)  # layers that multiply by a mask, which their backward pass needs again
 
 
-def is_chain(trunk: Trunk) -> bool:
-    """Whether a trunk consists of nothing but what this module knows."""
+def chain_start(trunk: Trunk) -> int | None:
+    """Which layer of a trunk flattens the samples for the chain, so that all layers after it are known to this module.
+
+    None if there is no such layer, or no linear one behind it, which for a trunk with a body would be no gain."""
     layers = list(trunk.layers)
-    known = (nn.Linear, *_MASKING, *_ACTIVATIONS)
-    return bool(layers) and isinstance(layers[0], nn.Flatten) and all(isinstance(m, known) for m in layers[1:])
+    start = len(layers) - 1
+    while start > 0 and isinstance(layers[start], (nn.Linear, *_MASKING, *_ACTIVATIONS)):
+        start -= 1
+    if not layers or not isinstance(layers[start], nn.Flatten):
+        return None
+    return start if start == 0 or any(isinstance(m, nn.Linear) for m in layers[start:]) else None
 
 
 def chain_scores(network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
-    """The training scores of a chain. `network.backward` makes its backward pass fill `network.grad`."""
+    """The training scores of a chain, for samples or what the body made of them. `network.backward` makes its backward
+    pass fill `network.grad`."""
     scores: Tensor = _Chain.apply(network.trigger, network, x, outputs)  # type: ignore[no-untyped-call]
     return scores if outputs.mask is None else scores + outputs.mask
 
@@ -47,47 +55,48 @@ class _Chain(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, trigger: Tensor, network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
         """`trigger` is a leaf that only makes autograd call `backward`."""
-        values: list[
-            Any
-        ] = []  # what each layer's backward needs: inputs of linear layers, values of activations, masks
-        h = x.flatten(1)
+        values: list[Any] = []  # what backward needs: inputs of linear layers, values of activations, masks
+        h, free = x.flatten(1), False  # free: h may be overwritten, being neither x nor among the values
         for layer in network.layers:
             if isinstance(layer, nn.Linear):
                 values.append(h)
-                h = torch.addmm(layer.bias, h, layer.weight.t())
+                h, free = torch.addmm(layer.bias, h, layer.weight.t()), True
             elif isinstance(layer, _MASKING):
                 mask = layer.mask(h)
                 values.append(mask)
-                h = h if mask is None else h * mask
+                if mask is not None:
+                    h, free = h.mul_(mask) if free else h * mask, True
             else:
-                h = _ACTIVATIONS[type(layer)][0](h)
+                h, free = _ACTIVATIONS[type(layer)][0](h if free else h.clone()), False
                 values.append(h)
         h = F.pad(h, (0, 1), value=1.0)
-        ctx.network, ctx.values, ctx.features, ctx.outputs = network, values, h, outputs
+        ctx.network, ctx.values, ctx.features, ctx.outputs, ctx.shape = network, values, h, outputs, x.shape
         return h.mm(network.head[outputs.start : outputs.stop].t())
 
     @staticmethod
-    def backward(ctx: Any, delta: Tensor) -> tuple[None, None, None, None]:  # type: ignore[override]
-        network, outputs = ctx.network, ctx.outputs
+    def backward(ctx: Any, delta: Tensor) -> tuple[None, None, Tensor | None, None]:  # type: ignore[override]
+        network, outputs, has_body = ctx.network, ctx.outputs, ctx.needs_input_grad[2]
         put = _write if network.grad_is_stale else _add
         rows = network.head_grad[outputs.start : outputs.stop]
         if network.grad_is_stale and len(rows) < network.rows:
             network.head_grad.zero_()
+        if network.grad_is_stale and has_body:
+            network.grad[: network.body_size].zero_()  # autograd's gradients are added to it
         put(rows, delta, ctx.features)
         delta = delta.mm(network.head[outputs.start : outputs.stop, :-1])
         for layer, value in zip(reversed(network.layers), reversed(ctx.values), strict=True):
             if isinstance(layer, nn.Linear):
                 put(network.grad_of(layer.weight), delta, value)
                 put(network.grad_of(layer.bias), delta, None)
-                if layer is network.first_linear:
+                if layer is network.first_linear and not has_body:
                     break
                 delta = delta.mm(layer.weight)
             elif isinstance(layer, _MASKING):
-                delta = delta if value is None else delta * value
+                delta = delta if value is None else delta.mul_(value)
             else:
                 delta = _ACTIVATIONS[type(layer)][1](delta, value)
         network.grad_is_stale = False
-        return None, None, None, None
+        return None, None, delta.view(ctx.shape) if has_body else None, None
 
 
 def _write(place: Tensor, delta: Tensor, inputs: Tensor | None) -> None:

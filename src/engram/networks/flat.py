@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.networks.chain import chain_scores, is_chain
+from engram.networks.chain import chain_scores, chain_start
 from engram.networks.trunk import Trunk
 
 ALL = slice(None)
@@ -46,9 +46,12 @@ class FlatNetwork:
         self.trunk = trunk
         self.row_size = trunk.features + 1
         self.trunk_size = sum(p.numel() for p in trunk.parameters())
-        self._is_chain = self.chained = is_chain(trunk)
-        self.layers = list(trunk.layers)[1:]  # of a chain, which begins by flattening the sample
-        self.first_linear = next((m for m in trunk.layers if isinstance(m, torch.nn.Linear)), None)
+        start = chain_start(trunk)
+        self._is_chain = self.chained = start is not None
+        self.body = trunk.layers[: start or 0]
+        self.body_size = sum(p.numel() for p in self.body.parameters())
+        self.layers = list(trunk.layers)[(start or 0) + 1 :]  # of the chain, after the one that flattens the sample
+        self.first_linear = next((m for m in self.layers if isinstance(m, torch.nn.Linear)), None)
         self.trigger = torch.zeros((), requires_grad=True)
         self.grad_is_stale = True
         self._lay_out(torch.cat([torch.empty(0), *(p.data.flatten() for p in trunk.parameters())]))
@@ -71,9 +74,12 @@ class FlatNetwork:
 
     def training_scores(self, x: Tensor, outputs: Outputs) -> Tensor:
         """Scores of a training batch, for a loss that `backward` is called on."""
-        if self.chained:
-            return chain_scores(self, x, outputs)
-        return self.scores(self.features(x, training=True), outputs)
+        if not self.chained:
+            return self.scores(self.features(x, training=True), outputs)
+        if len(self.body):
+            self._set_training(True)
+            x = self.body(x)
+        return chain_scores(self, x, outputs)
 
     def backward(self, loss: Tensor, part: slice = ALL, again: bool = False) -> None:
         """Put the gradient of the loss into `grad`, for the trained part of theta.
@@ -102,8 +108,7 @@ class FlatNetwork:
         self.chained = self._is_chain and part == slice(0, len(self.theta))
 
     def features(self, x: Tensor, training: bool = False) -> Tensor:
-        if self.trunk.training != training:
-            self.trunk.train(training)
+        self._set_training(training)
         return self.trunk(x)
 
     def scores(self, features: Tensor, outputs: Outputs | None = None) -> Tensor:
@@ -127,6 +132,10 @@ class FlatNetwork:
     def grad_of(self, parameter: Tensor) -> Tensor:
         """The part of `grad` that belongs to a parameter, in its shape."""
         return self._gradients[id(parameter)]
+
+    def _set_training(self, training: bool) -> None:
+        if self.trunk.training != training:
+            self.trunk.train(training)
 
     def _lay_out(self, theta: Tensor) -> None:
         """Make every parameter a view of `theta`."""

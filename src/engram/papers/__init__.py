@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engram.errors import UnknownName
-from engram.papers import chaudhry2018, permuted_mnist
+from engram.papers import chaudhry2018, permuted_mnist, pfuelb2018
 from engram.papers.paper import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (permuted_mnist.PAPER, chaudhry2018.PAPER)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (permuted_mnist.PAPER, chaudhry2018.PAPER, pfuelb2018.PAPER)}
 
 __all__ = ["PAPERS", "Paper", "paper"]
 

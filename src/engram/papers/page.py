@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engram.checkpoint import write
-from engram.papers.paper import Experiment, Line, Paper
+from engram.papers.paper import Experiment, Line, Paper, Table
 from engram.reports.summary import done
 from engram.reports.tables import written
 
@@ -53,15 +53,16 @@ def _section(stem: str, experiment: Experiment, lines: Sequence[Line]) -> list[s
         f"## {experiment.title}",
         "",
         *([experiment.about, ""] if experiment.about else []),
-        *_markdown(experiment.header(), experiment.table(lines)),
-        "",
+        *(part for table in experiment.page_tables(lines) for part in _table(table)),
         *([f"Published values: {'; '.join(sources)}.", ""] if sources else []),
         *([*verdicts, ""] if verdicts else []),
+        *(part for note in experiment.notes(lines) for part in (f"- {note}",)),
+        *([""] if experiment.notes(lines) else []),
         f"![{experiment.title}]({stem}-{experiment.name}.png)",
         "",
         "<details><summary>settings of every row</summary>",
         "",
-        *(f"- **{line.entry.label}**: {_settings(line)}" for line in lines),
+        *(f"- **{name}**: {_settings(line)}" for name, line in experiment.distinct(lines)),
         "",
         "</details>",
         "",
@@ -73,6 +74,10 @@ def _settings(line: Line) -> str:
     first = records[0]
     about: Mapping[str, object] = {"stream": first.stream, "head": first.head, "network": first.network}
     return ", ".join(f"`{name}={written(value)}`" for name, value in {**about, **first.settings}.items())
+
+
+def _table(table: Table) -> list[str]:
+    return [*([f"**{table.title}**", ""] if table.title else []), *_markdown(table.header, table.rows), ""]
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

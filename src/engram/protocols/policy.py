@@ -1,26 +1,44 @@
 """What a protocol is: a policy that says which nodes to grow and which to keep, given only what it may look at.
 
-A policy is a generator. It yields nodes that it wants grown, is sent one `Outcome` for each, and returns the path that
-it kept. It never trains and never reads a file, so it can be tested on outcomes that somebody made up.
+A policy is a generator. It yields nodes that it wants grown, is sent one `Outcome` for each, and returns what it kept.
+It never trains and never reads a file, so it can be tested on outcomes that somebody made up. An outcome holds what
+the protocol declares in `sees` and nothing else.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import index
 from typing import Any, ClassVar
 
+from engram.core import Row
 from engram.errors import BadSetting, EngramError
+from engram.protocols.curves import Peeked, View
+from engram.settings import apply, declared, resolve
 from engram.tree import Node
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a policy is told about a node: validation accuracy on the tasks seen, or why it failed. No test data."""
+    """What a policy is told about a node: validation accuracy on the tasks seen and the curves that its protocol
+    declares, with the steps at which they were measured; or why the node failed."""
 
-    validation: tuple[float, ...]
+    validation: tuple[float, ...] = ()
     error: str | None = None
+    curves: Mapping[str, Any] = field(default_factory=lambda: View({}, ()))
+    steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a policy decided: a path; after how many steps of its last lesson it stops, if before the end; and how many
+    others were as good, but came later."""
+
+    path: tuple[Node, ...]
+    stop: int | None = None
+    ties: int = 0
 
 
 class RunFailed(EngramError):
@@ -29,24 +47,82 @@ class RunFailed(EngramError):
     exit_code = 1
 
 
-Policy = Generator[list[Node], list[Outcome], tuple[Node, ...]]
+Policy = Generator[list[Node], list[Outcome], Kept]
 Grid = Sequence[Mapping[str, Any]]
 
 
 class Protocol:
-    """One file per policy. `validation` is the share of training data that it holds out."""
+    """One file per policy. `validation` is the share of training data that it holds out, `sees` what its policy is
+    shown, `warning` what a reader of its results must know. Its settings are declared as those of learners are."""
 
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     validation: ClassVar[float] = 0.1
     selects: ClassVar[bool] = True
+    selects_networks: ClassVar[bool] = False
+    needs_validation: ClassVar[bool] = True
+    single_head: ClassVar[bool] = False  # reads accuracies over all classes, unless the learner must be told the task
+    warning: str = ""
 
-    def policy(self, root: Node, tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def __init__(self, **settings: Any):
+        apply(self, resolve(f"protocol '{self.name}'", declared(type(self)), settings))
+
+    def settings(self) -> dict[str, Any]:
+        """All its settings with their values."""
+        return {name: getattr(self, name) for name in declared(type(self))}
+
+    @property
+    def sees(self) -> frozenset[str]:
+        return frozenset({"validation"})
+
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        """`roots` are untrained learners: one, unless the protocol chooses among networks."""
         raise NotImplementedError
 
-    def size(self, tasks: int, grid: Grid) -> int:
+    def size(self, roots: int, tasks: int, grid: Grid) -> int:
         """How many nodes the policy grows."""
         return tasks * len(grid)
+
+    def check(self, learner: str, tasks: int, grid: Grid, curve: Sequence[int]) -> None:
+        """Refuse what the protocol cannot work with, before anything is trained."""
+
+
+def outcome_of(row: Row, head: str, lessons: int, sees: frozenset[str]) -> Outcome:
+    """What a protocol that `sees` this may know of a node after so many lessons."""
+    validation = row.validation.get(head) or row.validation.get("multi") or ()
+    curves = _curves(row, lessons)
+    return Outcome(
+        validation=tuple(validation) if "validation" in sees else (),
+        curves=View(curves, sees & curves.keys()),
+        steps=row.curve.steps if row.curve else (),
+    )
+
+
+def _curves(row: Row, lessons: int) -> dict[str, Any]:
+    """The curves of a two-task run by the names that selections know them by."""
+    if row.curve is None or not row.curve.union:
+        return {}
+    curve = row.curve
+    if lessons == 1:
+        found: dict[str, Any] = {"d1": curve.accuracy, "d1_validation": curve.validation}
+    else:
+        found = {"d2": curve.accuracy, "d2_validation": curve.validation, "union": curve.union}
+        found["union_at_stop"] = one_look(curve.union)
+    return {name: values for name, values in found.items() if values}
+
+
+def one_look(values: Sequence[float]) -> Callable[[int], float]:
+    """A curve that can be read at one moment, and after that at no other."""
+    looked: list[int] = []
+
+    def at(moment: int) -> float:
+        place = index(moment)  # one number: no slice
+        if looked and looked != [place]:
+            raise Peeked(f"a curve was read at moment {looked[0]}; it cannot be read at moment {place} as well")
+        looked[:] = [place]
+        return values[place]
+
+    return at
 
 
 def grid_of(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -58,11 +134,17 @@ def grid_of(settings: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(settings, values, strict=True)) for values in itertools.product(*settings.values())]
 
 
+def grown(outcomes: Sequence[Outcome]) -> list[int]:
+    """The places of those that did not fail; it is a failure of the run if all did."""
+    places = [place for place, outcome in enumerate(outcomes) if outcome.error is None]
+    if not places:
+        raise RunFailed(outcomes[0].error or "nothing could be grown")
+    return places
+
+
 def best(outcomes: Sequence[Outcome], scores: Sequence[float]) -> int:
     """The place of the highest score among those that did not fail; the earliest of equals."""
-    finished = [place for place, outcome in enumerate(outcomes) if outcome.error is None]
-    if not finished:
-        raise RunFailed(outcomes[0].error or "nothing could be grown")
+    finished = grown(outcomes)
     if len(outcomes) > 1 and not all(outcomes[place].validation for place in finished):
         raise RunFailed(
             f"there are no validation samples to choose one of {len(outcomes)} settings by; "

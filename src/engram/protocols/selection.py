@@ -73,7 +73,7 @@ def select_prescient(runs: Iterable[Mapping[str, Any]]) -> Choice:
     D2 can know how to reach. It selects by the data that it reports."""
     recorded = read_runs(runs)
     step = highest("union")
-    first, *ties = _best({index: step.look(run) for index, run in enumerate(recorded)})
+    first, *ties = leaders({index: step.look(run) for index, run in enumerate(recorded)})
     union = recorded[first].curves["union"]
     stop = int(union.argmax())
     return Choice(float(union[stop]), first, stop, tuple(ties))
@@ -96,12 +96,12 @@ def select_realistic(runs: Iterable[Mapping[str, Any]], stop_fraction: float = 0
     stop = {index: int(stopping(d2, fraction).look(recorded[index])) for index in group}
     decisive = d2 if strict else "union"
     scores = {i: AT_STOP.look(recorded[i], at_stop=float(recorded[i].curves[decisive][stop[i]])) for i in group}
-    chosen, *ties = _best(scores)
+    chosen, *ties = leaders(scores)
     value = float(recorded[chosen].curves["union"][stop[chosen]])
     return Choice(value, chosen, stop[chosen], tuple(sorted([*left_behind, *ties])))
 
 
-def _best(scores: Mapping[int, float]) -> list[int]:
+def leaders(scores: Mapping[int, float]) -> list[int]:
     """The indices of all runs with the highest score, the earliest first."""
     most = max(scores.values())
     return sorted(index for index, score in scores.items() if score == most)
@@ -109,7 +109,7 @@ def _best(scores: Mapping[int, float]) -> list[int]:
 
 def _by_first_training(runs: Sequence[Recorded], step: Step) -> tuple[list[int], list[int]]:
     """The runs with the topology and first rate that were best on D1, and all others that were as good there."""
-    best = _best({index: step.look(run) for index, run in enumerate(runs)})
+    best = leaders({index: step.look(run) for index, run in enumerate(runs)})
     beginning = runs[best[0]].beginning
     group = [index for index, run in enumerate(runs) if run.beginning == beginning]
     return group, [index for index in best if runs[index].beginning != beginning]

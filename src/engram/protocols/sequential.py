@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.protocols.policy import Grid, Policy, Protocol, best, one_of
+from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, one_of
 from engram.tree import Node
 
 
@@ -14,10 +14,14 @@ class Sequential(Protocol):
     validation = 0.0
     selects = False
 
-    def policy(self, root: Node, tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
-        settings, path = one_of(grid, self.name), [root]
+    @property
+    def sees(self) -> frozenset[str]:
+        return frozenset()
+
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        settings, path = one_of(grid, self.name), [roots[0]]
         for task in range(tasks):
             path.append(path[-1].child([task], settings, curve))
             outcomes = yield [path[-1]]
             best(outcomes, [0.0])
-        return tuple(path[1:])
+        return Kept(tuple(path[1:]))

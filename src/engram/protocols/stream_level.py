@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.protocols.policy import Grid, Outcome, Policy, Protocol, best
+from engram.protocols.policy import Grid, Kept, Outcome, Policy, Protocol, best
 from engram.tree import Node
 
 
@@ -12,8 +12,8 @@ class StreamLevel(Protocol):
     name = "stream-level"
     help = "the grid of whole paths; keeps the best mean validation accuracy over all tasks at the end of the stream"
 
-    def policy(self, root: Node, tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
-        paths: list[list[Node]] = [[root] for _ in grid]
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        paths: list[list[Node]] = [[roots[0]] for _ in grid]
         alive = list(range(len(grid)))
         latest = [Outcome(()) for _ in grid]
         for task in range(tasks):
@@ -26,4 +26,4 @@ class StreamLevel(Protocol):
                 latest[place] = outcome
             alive = [place for place in alive if latest[place].error is None]
         means = [sum(o.validation) / len(o.validation) if o.validation else 0.0 for o in latest]
-        return tuple(paths[best(latest, means)][1:])
+        return Kept(tuple(paths[best(latest, means)][1:]))

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from engram.protocols import protocol
 from engram.reports.tables import print_mapping, print_wrapped, written
 
 Rows = Sequence[Mapping[str, Any]]
@@ -61,11 +62,18 @@ def _dataset(row: Mapping[str, Any]) -> dict[str, Any]:
 def print_store(console: Console, store: str, entries: Rows) -> None:
     """One line a run, and below why some of them failed."""
     rows = [run_row(entry) for entry in entries]
-    shown = [{name: value for name, value in row.items() if name != "error"} for row in rows]
-    print_mapping(console, f"runs in {store}", [{**row, "key": row["key"][:10]} for row in shown])
+    shown = [{name: value for name, value in row.items() if name not in ("error", "warning")} for row in rows]
+    marks = ["*" if row["warning"] else "" for row in rows]
+    short = [
+        {**row, "key": row["key"][:10], "protocol": row["protocol"] + mark}
+        for row, mark in zip(shown, marks, strict=True)
+    ]
+    print_mapping(console, f"runs in {store}", short)
     for row in rows:
         if row["error"]:
             print_wrapped(console, f"{row['key'][:10]} {row['status']}: {row['error']}")
+    for warning in dict.fromkeys(f"* {row['protocol']}: {row['warning']}" for row in rows if row["warning"]):
+        print_wrapped(console, warning)
 
 
 def run_row(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,4 +88,5 @@ def run_row(entry: Mapping[str, Any]) -> dict[str, Any]:
         "seed": spec["seed"],
         "status": entry["status"],
         "error": entry["error"],
+        "warning": protocol(spec["protocol"], **spec.get("options", {})).warning,
     }

@@ -23,13 +23,15 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
         here = [record for record in records if record.stream == stream]
         print_wrapped(console, _title(stream, here), "bold")
         table = _table()
-        for name in ("learner", "head"):
+        several = len({record.marked_protocol for record in here}) > 1
+        for name in ("learner", *(["protocol"] if several else []), "head"):
             table.add_column(name, no_wrap=True)
         table.add_column("accuracy", justify="right", min_width=13)  # broken only before "(1 failed)"
         for name in ("forgetting", "memory", "compute", "time"):
             table.add_column(name, justify="right", no_wrap=True)
         for group in by_method(here):
-            table.add_row(group[0].learner, group[0].head, *_comparison_cells(group))
+            names = [group[0].learner, *([group[0].marked_protocol] if several else []), group[0].head]
+            table.add_row(*names, *_comparison_cells(group))
         console.print(table)
         console.print()
     print_wrapped(console, "accuracy: on the test data of all tasks after the last one, mean over tasks.", "dim")
@@ -38,11 +40,12 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
     )
     for head in dict.fromkeys(record.head for record in records):
         print_wrapped(console, f"{HEADS[head]}.", "dim")
+    _print_warnings(console, records)
 
 
 def _title(stream: str, records: Sequence[Record]) -> str:
     tasks = max(len(record.rows) for record in records)
-    protocols = ", ".join(sorted({record.protocol for record in records}))
+    protocols = ", ".join(sorted({record.marked_protocol for record in records}))
     counts = [_count(tasks, "task")] if tasks else []
     return " · ".join([stream, *counts, f"protocol {protocols}", _count(len({r.seed for r in records}), "seed")])
 
@@ -69,7 +72,9 @@ def _comparison_cells(group: Sequence[Record]) -> list[str]:
 def print_runs(console: Console, records: Sequence[Record]) -> None:
     """The runs of one method: accuracy on every task at the end, then metrics and costs over the seeds."""
     first = records[0]
-    title = f"{first.stream} · {first.learner} · {first.network} · protocol {first.protocol} · {HEADS[first.head]}"
+    title = (
+        f"{first.stream} · {first.learner} · {first.network} · protocol {first.marked_protocol} · {HEADS[first.head]}"
+    )
     print_wrapped(console, title, "bold")
     tasks = max(len(record.rows) for record in records)
     shown = min(tasks, _most_tasks(console.width))
@@ -81,6 +86,7 @@ def print_runs(console: Console, records: Sequence[Record]) -> None:
     for record in records:
         table.add_row(str(record.seed), *_final_cells(record, shown))
     console.print(table)
+    _print_warnings(console, records)
     if shown < tasks:
         print_wrapped(console, f"test accuracy after task {tasks}: its last {shown} tasks; --json has all", "dim")
     _print_spreads(console, records)
@@ -109,6 +115,11 @@ def _print_spreads(console: Console, records: Sequence[Record]) -> None:
     print_wrapped(
         console, f"compute {quantity(costs['flops']['mean'], 'FLOP')} · time {costs['seconds']['mean']:.2f} s a run"
     )
+
+
+def _print_warnings(console: Console, records: Sequence[Record]) -> None:
+    for warning in dict.fromkeys(f"* {r.protocol}: {r.warning}" for r in records if r.warning):
+        print_wrapped(console, warning)
 
 
 def print_settings(console: Console, record: Record) -> None:
@@ -171,11 +182,13 @@ def quantity(value: float, unit: str) -> str:
 def written(value: Any) -> str:
     """A setting's value as it is written on a command line.
 
-    >>> written((256, 256)), written(True), written(())
-    ('256-256', 'true', '')
+    >>> written((256, 256)), written(True), written((0.1, 0.01)), written([(12,), (8, 8)])
+    ('256-256', 'true', '0.1,0.01', '12,8-8')
     """
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple) and all(isinstance(part, int) for part in value):
         return "-".join(map(str, value))
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(written, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,0 +1,65 @@
+"""What --plan prints: what there is to train, and how long it may take."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.cli.options import open_store
+from engram.cli.output import print_json, say, waiting
+
+if TYPE_CHECKING:
+    from engram.plan import Plan
+    from engram.runs import Run
+
+
+def show_plan(wanted: Sequence[Run], store: str, jobs: int, as_json: bool) -> None:
+    """Look only: a store that is not there is not made."""
+    from engram.plan import plan
+
+    place = open_store(store) if os.path.exists(os.path.join(store, "store.db")) else None
+    with waiting("timing a few steps of every kind of node"):
+        found = plan(wanted, place, jobs)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        for line in lines(found, store):
+            say(line)
+
+
+def lines(plan: Plan, store: str) -> list[str]:
+    counts = f"{count(plan.nodes, 'node')} wanted by {count(plan.runs, 'run')}"
+    known = f"{plan.shared} shared, {plan.known} in {store}"
+    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan)]
+
+
+def time_line(plan: Plan) -> str:
+    if not plan.to_train:
+        return "nothing is left to train"
+    if math.isnan(plan.seconds):
+        return "how long it takes cannot be told: a few steps of it failed"
+    kinds = count(plan.kinds, "kind")
+    measured = kinds if plan.measured_kinds == plan.kinds else f"{plan.measured_kinds} of {kinds}"
+    workers = count(plan.jobs, "worker")
+    return f"about {duration(plan.wall_seconds)} with {workers} (from a few steps of {measured} of nodes)"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """As people say it, in at most two units.
+
+    >>> duration(0.2), duration(40), duration(710), duration(6000), duration(200_000)
+    ('1 s', '40 s', '12 min', '1 h 40 min', '2 d 7 h')
+    """
+    if seconds < 59.5:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h {minutes % 60} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"

@@ -1,0 +1,44 @@
+"""Prescient selection (Pfülb et al. 2018, algorithm 1): the best accuracy on both tasks over everything that was tried.
+
+It selects by the test data that it reports, so it bounds what could be had by somebody who knows the future.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.protocols.policy import Grid, Kept, Policy, grown
+from engram.protocols.selection import leaders
+from engram.protocols.two_tasks import TwoTasks
+from engram.tree import Node
+
+
+class Prescient(TwoTasks):
+    name = "prescient"
+    help = "two tasks, every network and rate; keeps the best moment on the test data of both: a bound, not a result"
+    needs_validation = False
+    warning = "chosen by the test data that it reports: a bound that nobody reaches who has yet to see the second task"
+
+    @property
+    def sees(self) -> frozenset[str]:
+        return frozenset({"union"} if self.start == "last" else {"union", "d1"})
+
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        first = self.beginnings(roots, grid)
+        outcomes = yield first
+        places = grown(outcomes)
+        starts = yield from self.starting_points([first[k] for k in places], [outcomes[k] for k in places])
+        second = [
+            node
+            for k, start in zip(places, starts, strict=True)
+            for node in self.retrainings(start, first[k].path[-1].settings)
+        ]
+        outcomes = yield second
+        chosen, *ties = leaders({k: max(outcomes[k].curves["union"]) for k in grown(outcomes)})
+        union = outcomes[chosen].curves["union"]
+        stop = outcomes[chosen].steps[union.index(max(union))]
+        return Kept((second[chosen].parent, second[chosen]), stop, len(ties))
+
+    def size(self, roots: int, tasks: int, grid: Grid) -> int:
+        first = roots * len(grid)
+        return first * (1 + len(self.second_rate)) + (first if self.start == "best" else 0)

@@ -1,0 +1,80 @@
+"""Realistic selection (Pfülb et al. 2018, algorithm 2): what somebody could do who sees D1 first and D2 later.
+
+1. The network and the first rate are those with the best accuracy on D1.
+2. For every second rate, retraining stops as soon as D2 is learned, see `stopping_moment`.
+3. Of these the best on both tasks at its stop, as the paper has it; `strict`: the best on D2 at its stop.
+
+The paper measures all of this on test data. `strict` does it on held-out training data, and never looks at D1 again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engram.protocols.policy import Grid, Kept, Outcome, Policy, RunFailed, grown
+from engram.protocols.selection import leaders, stopping_moment
+from engram.protocols.two_tasks import TwoTasks
+from engram.settings import setting
+from engram.tree import Node
+
+
+class Realistic(TwoTasks):
+    name = "realistic"
+    help = "two tasks; the network and first rate by the first task alone, retraining stops when the second is learned"
+
+    stop_fraction = setting(
+        0.99, "share of the best accuracy on the second task at which retraining stops", above=0, at_most=1
+    )
+    strict = setting(False, "choose by held-out training data, and among second rates by the second task alone")
+
+    @property
+    def needs_validation(self) -> bool:  # type: ignore[override]
+        return bool(self.strict)
+
+    @property
+    def sees(self) -> frozenset[str]:
+        return frozenset({self.first_curve, self.second_curve} | (set() if self.strict else {"union_at_stop"}))
+
+    @property
+    def first_curve(self) -> str:  # type: ignore[override]
+        return "d1_validation" if self.strict else "d1"
+
+    @property
+    def second_curve(self) -> str:
+        return "d2_validation" if self.strict else "d2"
+
+    @property
+    def warning(self) -> str:  # type: ignore[override]
+        return "" if self.strict else "chosen by test data of the first task, then of the second, as in the paper"
+
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+        first = self.beginnings(roots, grid)
+        outcomes = yield first
+        chosen, *ties = leaders({k: max(_seen(outcomes[k], self.first_curve)) for k in grown(outcomes)})
+        starts = yield from self.starting_points([first[chosen]], [outcomes[chosen]])
+        second = self.retrainings(starts[0], first[chosen].path[-1].settings)
+        outcomes = yield second
+        stops = {k: self._stop(outcomes[k]) for k in grown(outcomes)}
+        last, *more_ties = leaders({k: self._score(outcomes[k], stop) for k, stop in stops.items()})
+        stop = outcomes[last].steps[stops[last]]
+        return Kept((starts[0], second[last]), stop, len(ties) + len(more_ties))
+
+    def _stop(self, outcome: Outcome) -> int:
+        return stopping_moment(np.asarray(_seen(outcome, self.second_curve)), self.stop_fraction)
+
+    def _score(self, outcome: Outcome, stop: int) -> float:
+        if self.strict:
+            return float(outcome.curves[self.second_curve][stop])
+        return float(outcome.curves["union_at_stop"](stop))
+
+    def size(self, roots: int, tasks: int, grid: Grid) -> int:
+        return roots * len(grid) + len(self.second_rate) + (1 if self.start == "best" else 0)
+
+
+def _seen(outcome: Outcome, curve: str) -> Sequence[float]:
+    if curve not in outcome.curves:
+        raise RunFailed("there are no validation samples to choose by; give every class at least 2 training samples")
+    values: Sequence[float] = outcome.curves[curve]
+    return values

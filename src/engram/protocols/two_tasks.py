@@ -1,0 +1,73 @@
+"""What prescient and realistic selection share (Pfülb et al. 2018): two tasks, and a grid for each of them.
+
+The first task D1 is trained once for every network and every setting, the second (retraining on D2) goes on from there
+with every `second_rate`. While training, accuracies are measured every few steps, on test and on validation data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from engram.errors import BadSetting
+from engram.learners import learner_settings
+from engram.protocols.policy import Grid, Outcome, Protocol, grown
+from engram.settings import setting
+from engram.tree import Node
+
+Grown = Generator[list[Node], list[Outcome], list[Node]]
+
+
+class TwoTasks(Protocol):
+    validation = 1 / 12  # 5,000 of MNIST's 60,000, as many as the paper's data had
+    selects_networks = True
+    single_head = True
+    first_curve = "d1"  # what the best weights of the first task are told by
+
+    second_rate = setting((1e-3, 1e-4, 1e-5), "rate of retraining; several make a grid", above=0, several=True)
+    every = setting(50, "steps between two measurements", at_least=1)
+    start = setting(
+        "last",
+        "retraining starts from the last weights of the first task, or from the best ones by its accuracy",
+        choices=("last", "best"),
+    )
+
+    def check(self, learner: str, tasks: int, grid: Grid, curve: Sequence[int]) -> None:
+        if tasks != 2:
+            raise BadSetting(
+                f"the protocol '{self.name}' is for streams of two tasks, this one has {tasks}; "
+                "choose a stream such as d5-5a, or --protocol task-level"
+            )
+        if "iterations" not in learner_settings(learner):
+            raise BadSetting(f"the protocol '{self.name}' chooses rates, and learner '{learner}' has none")
+        if self.start == "best" and any(settings["schedule"] != "constant" for settings in grid):
+            raise BadSetting(
+                "start=best goes on from the middle of the first task, which with schedule=linear is not what a "
+                "shorter one would be; choose schedule=constant or start=last"
+            )
+        if curve:
+            raise BadSetting(
+                f"the protocol '{self.name}' has its own moments, every={self.every} steps; leave --curve out"
+            )
+
+    def beginnings(self, roots: Sequence[Node], grid: Grid) -> list[Node]:
+        """The first task for every network and setting."""
+        return [root.child([0], settings, every=self.every) for root in roots for settings in grid]
+
+    def starting_points(self, nodes: Sequence[Node], outcomes: Sequence[Outcome]) -> Grown:
+        """Where retraining goes on from: the nodes themselves, or what they were at their best. A learner in the middle
+        of a lesson is a shorter lesson, so the best weights are those of a node with fewer steps."""
+        if self.start == "last":
+            return list(nodes)
+        found = [self._at_best(node, outcome) for node, outcome in zip(nodes, outcomes, strict=True)]
+        grown((yield found))
+        return found
+
+    def _at_best(self, node: Node, outcome: Outcome) -> Node:
+        later = outcome.curves[self.first_curve][1:]
+        step = outcome.steps[1 + later.index(max(later))]
+        return node.parent.child([0], {**node.path[-1].settings, "iterations": step}, every=self.every)
+
+    def retrainings(self, start: Node, settings: Mapping[str, Any]) -> list[Node]:
+        """The second task from there, with these settings and every rate."""
+        return [start.child([1], {**settings, "rate": rate}, every=self.every) for rate in self.second_rate]

@@ -1,0 +1,46 @@
+"""Small two-task runs on real digits: 2 networks × 2 first rates × 3 second rates, 40 steps a task."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engram.execute import execute
+from engram.record import Record
+from engram.runs import Run, prepare, record_of
+from engram.store import Store
+from engram.tree import Node
+
+GRID = {
+    "widths": ["12", "10"],
+    "rate": [0.05, 0.01],
+    "second_rate": [0.01, 0.003, 0.001],
+    "iterations": 40,
+    "every": 10,
+    "optimizer": "sgd",
+    "momentum": 0.9,
+    "optimizer_reset": "none",
+}
+ONE = {**GRID, "widths": "12", "rate": 0.05, "second_rate": 0.01}  # a grid of one
+
+
+def two_tasks(protocol: str, stream: Any = "d5-5a-digits", learner: str = "finetune", **settings: Any) -> Run:
+    return prepare(stream, learner, protocol_name=protocol, settings={**GRID, **settings})
+
+
+def done(run: Run, store: Store, **more: Any) -> Record:
+    execute([run], store, **more)
+    return record_of(store.runs(run.key)[0], store)
+
+
+def nodes(store: Store) -> list[Node]:
+    """Every node of a store that has been grown."""
+    return [Node.from_json(json.loads(text)) for (text,) in store._read("SELECT spec FROM nodes WHERE row IS NOT NULL")]
+
+
+def first_nodes(store: Store) -> list[Node]:
+    return [node for node in nodes(store) if len(node.path) == 1]
+
+
+def second_nodes(store: Store) -> list[Node]:
+    return [node for node in nodes(store) if len(node.path) == 2]
