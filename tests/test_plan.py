@@ -16,7 +16,7 @@ from engram.execute import execute
 from engram.learners import learner_settings, learners, register
 from engram.learners.finetune import Finetune
 from engram.plan import plan
-from engram.runs import prepare
+from engram.prepare import prepare
 from engram.store import Store
 from engram.streams import from_arrays
 

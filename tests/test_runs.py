@@ -8,7 +8,8 @@ import pytest
 
 from engram.errors import BadSetting, EngramError, UnknownName
 from engram.execute import execute
-from engram.runs import Run, prepare, record_of
+from engram.prepare import prepare
+from engram.runs import Run, record_of
 from engram.store import Store
 
 SMALL = {"widths": "12-10", "batch": 96}

@@ -13,7 +13,7 @@ from engram import tree
 from engram.core import Step
 from engram.errors import Diverged, Stopped
 from engram.learners import learner_settings
-from engram.runs import prepare
+from engram.prepare import prepare
 from engram.settings import Setting
 from engram.store import Store
 from engram.tree import Node, grow

@@ -10,8 +10,9 @@ from typing import Any
 from engram.core import Stream
 from engram.errors import Diverged
 from engram.execute import execute
+from engram.prepare import prepare
 from engram.record import Record
-from engram.runs import prepare, record_of
+from engram.runs import record_of
 from engram.store import Store
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engram.learners import learner_settings
-from engram.runs import Run, prepare
+from engram.prepare import prepare
+from engram.runs import Run
 
 LEARNERS = ("finetune", "ewc", "online-ewc", "si", "new-head", "independent", "ridge", "joint")
 STREAMS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -152,7 +152,7 @@ class Record:
 
 def curve_by_step(curve: Curve) -> list[float]:
     """A curve measured at 0, 1, 2, … as a plain list, up to the first gap: what LCA reads."""
-    values = []
+    values: list[float] = []
     for step, value in zip(curve.steps, curve.accuracy, strict=True):
         if step != len(values):
             break

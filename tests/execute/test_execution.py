@@ -10,7 +10,8 @@ from engram.errors import Stopped
 from engram.execute import Silence, clean_up, default_jobs, execute, tidy
 from engram.learners import REGISTERED
 from engram.learners.finetune import Finetune
-from engram.runs import prepare, record_of
+from engram.prepare import prepare
+from engram.runs import record_of
 from engram.store import Store
 from engram.streams import from_arrays
 

@@ -10,7 +10,7 @@ from two_task_runs import GRID, ONE, done, nodes, two_tasks
 
 from engram import datasets
 from engram.errors import BadSetting
-from engram.runs import prepare
+from engram.prepare import prepare
 from engram.store import Store
 from engram.streams import stream
 

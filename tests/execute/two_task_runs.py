@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from engram.execute import execute
+from engram.prepare import prepare
 from engram.record import Record
-from engram.runs import Run, prepare, record_of
+from engram.runs import Run, record_of
 from engram.store import Store
 from engram.tree import Node
 

@@ -118,3 +118,13 @@ def test_equations_without_a_solution_are_refused(make, teach, digits_lessons):
     same = Split(torch.ones(20, 1, 8, 8), torch.arange(2).repeat(10))
     with pytest.raises(Diverged, match=r"task 1 \(same\); raise the strength \(now 1e-300\)"):
         teach(make("exemplars-only", strength=1e-300, augment=False), [Lesson("same", 0, lesson.classes, same, same)])
+
+
+@pytest.mark.parametrize("points, copies", [(8000, 5), (60, 2), (59, 1), (30, 0), (1, 0)])
+def test_copies_are_made_as_far_as_there_is_room_for_points(points, copies, make, digits_lessons):
+    learner = make("exemplars-only", exemplars=10, copies=5, points=points)
+    for _ in learner.learn(digits_lessons[0]):
+        pass
+    kept = len(learner.memory)
+    assert kept == 20
+    assert len(learner.solution().points) == kept * (1 + copies)

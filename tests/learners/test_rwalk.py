@@ -24,14 +24,13 @@ def test_one_score():
     assert _score(1.0, 4.0, 0.5, 0.5, half=False) == pytest.approx(2 / 3)
 
 
-def test_a_parameter_that_did_harm_has_no_score_and_scores_add_up():
-    assert _score(-1.0, 4.0, 0.5, 0.5) == 0.0
+def test_scores_add_up():
     scores = torch.tensor([2.0])
     add_score(scores, torch.tensor([3.0]), torch.tensor([0.0]), torch.tensor([9.0]), 0.5)
     assert scores.tolist() == [8.0]
 
 
-def _by_hand(learner, lesson, fisher, pull, interval=4, alpha=0.9, damping=1e-3):
+def _by_hand(learner, lesson, fisher, pull, interval=4, alpha=0.9, damping=1e-3, clip="interval"):
     """The steps of METHODS: score with the Fisher information before its update, everything with the plain gradient."""
     network, theta = learner.network, learner.network.theta
     path, squares, gained = (torch.zeros_like(theta) for _ in range(3))
@@ -45,21 +44,25 @@ def _by_hand(learner, lesson, fisher, pull, interval=4, alpha=0.9, damping=1e-3)
         theta.sub_(learner.rate * (plain + pull(before)))
         path += -plain * (theta - before)
         if step % interval == 0:
-            gained += (path / (0.5 * fisher * (theta - checkpoint) ** 2 + damping)).clamp(min=0)
+            gain = path / (0.5 * fisher * (theta - checkpoint) ** 2 + damping)
+            gained += gain.clamp(min=0) if clip == "interval" else gain
             fisher = alpha * squares / interval + (1 - alpha) * fisher
             path, squares, checkpoint = torch.zeros_like(path), torch.zeros_like(squares), theta.clone()
-    return fisher, gained
+    return fisher, gained.clamp(min=0)
 
 
 def _normal(values):
     return (values - values.min()) / (values.max() - values.min() + 1e-32)
 
 
-def test_two_tasks_by_hand(make, teach, permuted_lessons):
-    settings = {"strength": 2.0, "interval": 4, "optimizer": "sgd", "rate": 0.05}
+@pytest.mark.parametrize("clip", ["interval", "task"])
+def test_two_tasks_by_hand(clip, make, teach, permuted_lessons):
+    """A parameter that did harm has no score: in an interval, or over the whole task."""
+    settings = {"strength": 2.0, "interval": 4, "optimizer": "sgd", "rate": 0.05, "clip": clip}
     learner, copy = make("rwalk", **settings), make("rwalk", **settings)
     next(copy.learn(permuted_lessons[0]))
-    fisher, gained = _by_hand(copy, permuted_lessons[0], torch.zeros_like(copy.network.theta), lambda theta: 0)
+    empty = torch.zeros_like(copy.network.theta)
+    fisher, gained = _by_hand(copy, permuted_lessons[0], empty, lambda theta: 0, clip=clip)
     teach(learner, permuted_lessons[:1])
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-6)
     assert torch.allclose(learner.vectors["importance"], fisher, rtol=1e-4, atol=1e-8)
@@ -67,7 +70,7 @@ def test_two_tasks_by_hand(make, teach, permuted_lessons):
     assert gained.max() > 1e-2
 
     anchor, weight = copy.network.theta.clone(), 2 * 2.0 * (_normal(fisher) + _normal(gained))
-    second, more = _by_hand(copy, permuted_lessons[1], fisher, lambda theta: weight * (theta - anchor))
+    second, more = _by_hand(copy, permuted_lessons[1], fisher, lambda theta: weight * (theta - anchor), clip=clip)
     teach(learner, permuted_lessons[1:2])
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-4)
     assert torch.allclose(learner.vectors["importance"], second, rtol=1e-2, atol=1e-6)

@@ -72,9 +72,18 @@ def test_the_weight_is_varied_over_what_was_published_and_two_more():
     assert len(labels) == 9 + 2
 
 
+def test_each_variant_of_rwalk_differs_from_the_row_of_table_1_in_what_its_name_says():
+    rows = {entry.label: entry.run["settings"] for entry in experiment("variants", "paper").entries}
+    base = next(e.run["settings"] for e in experiment("table1", "paper").entries if e.label == "single: RWalk")
+    assert len(rows) == 10 * 3
+    assert rows["as in Table 1 @ 1000"] == base
+    changed = {k: v for k, v in rows["not normalised, ε = 1e-8 @ 1000"].items() if v != base.get(k)}
+    assert changed == {"normalise": "none", "damping": 1e-8}
+
+
 def test_what_there_is_on_each_kind_of_data():
     names = {data: [e.name for e in RWALK.find(None, "paper", data)] for data in ("mnist", "tiny-imagenet100-32")}
-    assert names["mnist"] == ["table1", "table3", "fig2", "fig3", "fig4", "fig5"]
+    assert names["mnist"] == ["table1", "table3", "variants", "fig2", "fig3", "fig4", "fig5"]
     assert names["tiny-imagenet100-32"] == ["table1", "table3", "table2", "fig6", "fig3", "fig4", "fig5"]
     gem = experiment("table2", "paper", "tiny-imagenet100-32").entries[1]
     assert (gem.run["learner"], gem.run["tasks"], gem.run["settings"]["memory"]) == ("gem", 20, 256)

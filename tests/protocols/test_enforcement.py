@@ -11,10 +11,10 @@ from made_up import COST, World
 
 from engram.core import Curve, Row
 from engram.execute import execute
+from engram.prepare import prepare
 from engram.protocols import PROTOCOLS, outcome_of, protocol, protocol_class
 from engram.protocols.curves import Peeked
 from engram.protocols.policy import one_look
-from engram.runs import prepare
 from engram.store import Store
 
 WORLD = {"networks": (5,), "first_rates": (0.1,), "second_rates": (0.03,)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.errors import BadSetting, EngramError, UnknownName
-from engram.runs import prepare
+from engram.prepare import prepare
 
 NAN = float("nan")
 SETTINGS = [

@@ -11,7 +11,7 @@ import pytest
 from forking import KINDS, Ticks, ending, facts, fork, run_child, watched
 
 from engram.learners import learner_settings, learners
-from engram.runs import prepare
+from engram.prepare import prepare
 
 SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1}
 

@@ -83,7 +83,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Train one learner on one stream, for one or several seeds."""
-    from engram.runs import prepare
+    from engram.prepare import prepare
 
     check_figure(figure)
     shortcuts = {"epochs": epochs, "batch": batch, "rate": rate}

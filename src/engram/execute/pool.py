@@ -110,19 +110,24 @@ class _Pool:
             for ready, _ in self.selector.select(timeout=0.1):
                 self._hear(ready.data)
 
-    def _look_around(self) -> None:
-        """Tell the runs what is known already, and queue what is not, until every run waits or is over."""
+    def _look_around(self, grown: str | None = None) -> None:
+        """Tell the runs (those that wait for the node just `grown`, or all) what is known, and queue what they want
+        next, until each of them waits or is over."""
         for place, walk in enumerate(self.walks):
-            while (known := self._known(walk)) is not None:
-                walk.tell(*known)
-                self.progress.grown(known[0])
-            for node in walk.waiting_for:
-                if node.key not in self.asked:
-                    self.asked.add(node.key)
-                    self._queue(place, node)
-            if walk.over and id(walk) not in self.noted:
-                self.noted.add(id(walk))
-                settle(walk, self.walks, self.store)
+            if grown is None or any(node.key == grown for node in walk.nodes):
+                self._look_at(place, walk)
+
+    def _look_at(self, place: int, walk: Walk) -> None:
+        while (known := self._known(walk)) is not None:
+            walk.tell(*known)
+            self.progress.grown(known[0])
+        for node in walk.waiting_for:
+            if node.key not in self.asked:
+                self.asked.add(node.key)
+                self._queue(place, node)
+        if walk.over and id(walk) not in self.noted:
+            self.noted.add(id(walk))
+            settle(walk, self.walks, self.store)
 
     def _queue(self, place: int, node: Node) -> None:
         self.queued += 1
@@ -162,7 +167,8 @@ class _Pool:
                 self.asked.discard(node.key)
                 if answer["event"] == "failed":
                     self._fail(node, answer["error"])
-                self._look_around()
+                else:
+                    self._look_around(node.key)
 
     def _bury(self, worker: _Process, how: str) -> None:
         self.selector.unregister(worker.outbox)
@@ -177,13 +183,13 @@ class _Pool:
         else:
             self.asked.discard(node.key)
             self._fail(node, f"the worker died {TRIES} times on this task ({how}); 'engram resume' tries again")
-            self._look_around()
 
     def _fail(self, node: Node, error: str) -> None:
         for walk in self.walks:
             if any(waiting.key == node.key for waiting in walk.waiting_for):
                 walk.tell(node.key, Outcome(error=error))
                 self.progress.grown(node.key)
+        self._look_around()
 
     def close(self) -> None:
         for worker in self.workers:

@@ -40,6 +40,9 @@ class ExemplarsOnly(Learner):
     sampling = setting("mof", "mof (herding on the random features) or uniform", choices=("mof", "uniform"))
     augment = setting(True, "images: learn from small affine warps of the exemplars too")
     copies = setting(25, "warped copies of every exemplar", at_least=1)
+    points = setting(
+        8000, "exemplars and copies together: beyond it fewer copies are made (time grows with the cube)", at_least=1
+    )
     filters = setting(32, "images: random convolution filters", at_least=1)
     features = setting(500, "other samples: random features", at_least=1)
     strength = setting(1e-2, "weight of the penalty on the solution", above=0)
@@ -110,11 +113,12 @@ class ExemplarsOnly(Learner):
     def _augmented(self, kept: Split) -> tuple[Tensor, Tensor]:
         """The exemplars and their warped copies, which are warped before anything is subtracted from them."""
         x, y = kept.batch(slice(None))
-        if not self.augment or not self.phi.is_image:
+        copies = min(self.copies, self.points // len(x) - 1)
+        if not self.augment or not self.phi.is_image or copies < 1:
             return x, y
         shift = torch.zeros(()) if kept.shift is None else kept.shift
-        warped = affine_copies(x + shift, self.copies, generator(self.seed, "augmentation")) - shift
-        return torch.cat([x, warped]), y.repeat(self.copies + 1)
+        warped = affine_copies(x + shift, copies, generator(self.seed, "augmentation")) - shift
+        return torch.cat([x, warped]), y.repeat(copies + 1)
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         """A class without exemplars yet scores 0."""

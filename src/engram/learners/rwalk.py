@@ -31,6 +31,11 @@ class RWalk(EWCPlusPlus):
     )
     damping = setting(1e-3, "ε, keeps the division finite where a parameter hardly moved", above=0)
     half = setting(True, "the factor ½ in the score's denominator, which the authors' code leaves out")
+    clip = setting(
+        "interval",
+        "where negative scores become 0: those of each interval (the authors' code), or their sum after a task",
+        choices=("interval", "task"),
+    )
 
     def begin(self, lesson: Lesson) -> None:
         super().begin(lesson)
@@ -54,26 +59,27 @@ class RWalk(EWCPlusPlus):
     def close_interval(self) -> None:
         theta, path, waypoint = self.network.theta[self.held], self.vectors["path"], self.vectors["waypoint"]
         way = torch.sub(theta, waypoint, out=waypoint)
-        add_score(self.vectors["gained"], path, self.vectors["fisher"], way, self.damping, self.half)
+        gain = path.relu_() if self.clip == "interval" else path
+        add_score(self.vectors["gained"], gain, self.vectors["fisher"], way, self.damping, self.half)
         super().close_interval()
         path.zero_()
         waypoint.copy_(theta)
 
     def end(self, lesson: Lesson) -> None:
         super().end(lesson)
-        gained = self.vectors.pop("gained")
+        gained = self.vectors.pop("gained").relu_()
         before = self.vectors.get("score")
         self.vectors["score"] = gained if before is None else (pad(before, len(gained)) + gained) / 2
         del self.vectors["path"], self.vectors["waypoint"]
 
 
 def add_score(scores: Tensor, path: Tensor, fisher: Tensor, way: Tensor, damping: float, half: bool = True) -> Tensor:
-    """Add max(0, ω / (½ F Δθ² + ε)): the fall of the loss for a distance on the manifold of distributions.
+    """Add ω / (½ F Δθ² + ε): the fall of the loss for a distance on the manifold of distributions.
 
-    `path` and `way` are written over, because new vectors would cost more than the arithmetic.
+    `way` is written over, because a new vector would cost more than the arithmetic.
 
-    >>> add_score(torch.zeros(2), torch.tensor([1.0, -1.0]), torch.tensor([4.0, 4.0]), torch.tensor([0.5, 0.5]), 0.5)
+    >>> add_score(torch.zeros(2), torch.tensor([1.0, 0.0]), torch.tensor([4.0, 4.0]), torch.tensor([0.5, 0.5]), 0.5)
     tensor([1., 0.])
     """
     distance = torch.addcmul(torch.tensor(damping), way.square_(), fisher, value=0.5 if half else 1.0, out=way)
-    return scores.addcdiv_(path.relu_(), distance)
+    return scores.addcdiv_(path, distance)

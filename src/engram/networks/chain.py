@@ -47,7 +47,7 @@ def chain_start(trunk: Trunk) -> int | None:
 def chain_scores(network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
     """The training scores of a chain, for samples or what the body made of them. `network.backward` makes its backward
     pass fill `network.grad`."""
-    scores: Tensor = _Chain.apply(network.trigger, network, x, outputs)  # type: ignore[no-untyped-call]
+    scores: Tensor = _Chain.apply(network.trigger, network, x, outputs)
     return scores if outputs.mask is None else scores + outputs.mask
 
 
@@ -65,7 +65,9 @@ class _Chain(torch.autograd.Function):
                 mask = layer.mask(h)
                 values.append(mask)
                 if mask is not None:
-                    h, free = h.mul_(mask) if free else h * mask, True
+                    needed = len(values) > 1 or ctx.needs_input_grad[2]  # the mask itself, on the way back
+                    place = h if free else None if needed else mask
+                    h, free = torch.mul(h, mask, out=place), True
             else:
                 h, free = _ACTIVATIONS[type(layer)][0](h if free else h.clone()), False
                 values.append(h)
@@ -74,7 +76,7 @@ class _Chain(torch.autograd.Function):
         return h.mm(network.head[outputs.start : outputs.stop].t())
 
     @staticmethod
-    def backward(ctx: Any, delta: Tensor) -> tuple[None, None, Tensor | None, None]:  # type: ignore[override]
+    def backward(ctx: Any, delta: Tensor) -> tuple[None, None, Tensor | None, None]:
         network, outputs, has_body = ctx.network, ctx.outputs, ctx.needs_input_grad[2]
         put = _write if network.grad_is_stale else _add
         rows = network.head_grad[outputs.start : outputs.stop]

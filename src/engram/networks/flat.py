@@ -48,7 +48,7 @@ class FlatNetwork:
         self.trunk_size = sum(p.numel() for p in trunk.parameters())
         start = chain_start(trunk)
         self._is_chain = self.chained = start is not None
-        self.body = trunk.layers[: start or 0]
+        self.body = torch.nn.Sequential(*list(trunk.layers)[: start or 0])
         self.body_size = sum(p.numel() for p in self.body.parameters())
         self.layers = list(trunk.layers)[(start or 0) + 1 :]  # of the chain, after the one that flattens the sample
         self.first_linear = next((m for m in self.layers if isinstance(m, torch.nn.Linear)), None)

@@ -102,6 +102,19 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             ),
         ),
     ),
+    "variants": (
+        Claim(
+            "not normalised, ε = 1e-8: accuracy within 2 points and forgetting within 0.02 whatever the strength",
+            lambda lines: (
+                _spread_over_strengths(lines, "not normalised, ε", "average_accuracy") <= 0.02
+                and _spread_over_strengths(lines, "not normalised, ε", "forgetting_rwalk") <= 0.02
+            ),
+        ),
+        Claim(
+            "a variant reaches the published 82.5 % at some strength",
+            lambda lines: max(line.mean() for line in lines.values()) >= 0.825,
+        ),
+    ),
     "fig5": (
         Claim(
             "mean of features is the best choice of exemplars for every method",

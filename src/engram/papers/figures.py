@@ -49,7 +49,7 @@ def draw_lines(lines: Sequence[Line], path: Path, across: str = "") -> Path:
             [value for value, _ in points],
             [100 * a["mean"] for a in accuracy],
             yerr=[100 * (_known(a["std"]) or 0) for a in accuracy],
-            marker=MARKERS[place],
+            marker=MARKERS[place % len(MARKERS)],
             capsize=2,
             label=method,
         )

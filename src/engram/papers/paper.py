@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from engram.errors import UnknownName
 from engram.metrics import spread
+from engram.prepare import prepare
 from engram.record import Record
 from engram.reports.figure import draw_panels
 from engram.reports.summary import done
 from engram.reports.tables import plus_minus
-from engram.runs import Run, prepare
+from engram.runs import Run
 
 
 class Table(NamedTuple):
@@ -26,7 +27,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: what `runs.prepare` is asked for (all but the seed), and what was published, by metric."""
+    """One row: what `prepare` is asked for (all but the seed), and what was published, by metric."""
 
     label: str
     run: Mapping[str, Any]

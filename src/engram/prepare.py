@@ -1,0 +1,169 @@
+"""What a user asks for, checked before any work is done, with every default filled in: a `Run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from engram.core import Outline, Stream
+from engram.errors import BadSetting, UnknownName
+from engram.learners import create, learner_settings
+from engram.networks import Blueprint, network_class
+from engram.protocols import Protocol, grid_of, protocol, protocol_class
+from engram.runs import Run
+from engram.settings import Setting, declared
+from engram.streams import kind_of, stream
+from engram.tree import Node
+
+HEADS = ("single", "multi")
+
+
+def prepare(
+    stream_or_name: Stream | str,
+    learner: str,
+    *,
+    seed: int = 0,
+    head: str | None = None,
+    protocol_name: str = "sequential",
+    network: str | None = None,
+    dataset: str | None = None,
+    tasks: int | None = None,
+    stream_seed: int | None = None,
+    curve: Sequence[int] = (),
+    references: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> Run:
+    """Check everything that can be checked before any work, and fill in every default.
+
+    `settings` may be the learner's, the network's, the stream's or the protocol's, each by its name; several values
+    (a list) make a grid for a protocol that selects.
+    """
+    given = dict(settings or {})
+    network_name = network or "mlp"
+    protocol_known = declared(protocol_class(protocol_name))
+    learner_known, network_known = learner_settings(learner), declared(network_class(network_name))
+    stream_known = stream_options(stream_or_name) if isinstance(stream_or_name, str) else {}
+    known = {**learner_known, **network_known, **stream_known, **protocol_known}
+    for name in given:
+        if name not in known:
+            raise UnknownName(
+                f"setting of learner '{learner}', its network, its stream or its protocol called", name, known
+            )
+    options = _options(protocol_known, {name: given.pop(name) for name in list(given) if name in protocol_known})
+    policy = protocol(protocol_name, **options)
+    stream_given = {name: given.pop(name) for name in list(given) if name not in {**learner_known, **network_known}}
+    tasks = stream_given.pop("tasks", tasks)
+    share = _share(stream_given.pop("validation", None), policy)
+    made = _stream(stream_or_name, seed if stream_seed is None else stream_seed, dataset, tasks, stream_given)
+    network_given = {name: given.pop(name) for name in list(given) if name not in learner_known}
+    networks = _networks(network_name, network_given, policy)
+    if head not in (None, *HEADS):
+        raise UnknownName("head", str(head), HEADS)
+    if head == "multi" and "loss_over" in learner_known and "loss_over" not in given:
+        given["loss_over"] = "task"
+    grid = tuple(_grid(learner, given))
+    if len(grid) > 1 and not policy.selects:
+        next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
+    policy.check(learner, len(made), grid, curve)
+    for blueprint in networks:
+        head = _check_head(learner, made, blueprint, grid, head, policy)
+    return Run(made, learner, networks, grid, policy.name, str(head), seed, share, _steps(curve), references, options)
+
+
+def stream_options(name: str) -> dict[str, Setting]:
+    """The options of the kind of stream that a name begins with."""
+    kind = kind_of(name)
+    return dict(kind.options) if kind else {}
+
+
+def _options(known: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The protocol's settings that are not at their defaults."""
+    parsed = {name: known[name].parse(name, value) for name, value in given.items()}
+    return {name: value for name, value in parsed.items() if value != known[name].default}
+
+
+def _networks(name: str, given: Mapping[str, Any], policy: Protocol) -> tuple[Blueprint, ...]:
+    """A network for every combination of its settings: several only for a protocol that chooses among networks."""
+    values = {setting: value if isinstance(value, list) else [value] for setting, value in given.items()}
+    empty = next((setting for setting, many in values.items() if not many), None)
+    if empty is not None:
+        raise BadSetting(f"{empty} has no values to choose from; give at least one")
+    several = next((setting for setting, many in values.items() if len(many) > 1), None)
+    if several is not None and not policy.selects_networks:
+        raise BadSetting(
+            f"the protocol '{policy.name}' takes one network, and {several} has several values; choose one of them, "
+            "or --protocol realistic for a stream of two tasks"
+        )
+    return tuple(Blueprint.of(name, **settings) for settings in grid_of(values))
+
+
+def _share(given: Any, policy: Protocol) -> float:
+    """The share of training data held out: the protocol's, unless the user says another."""
+    if given is None:
+        return policy.validation
+    share = Setting(0.1, "share held out", at_least=0, below=1).parse("validation", given)
+    if policy.selects and policy.needs_validation and share == 0:
+        raise BadSetting(f"the protocol '{policy.name}' selects by validation data; validation must be above 0")
+    return float(share)
+
+
+def _stream(given: Stream | str, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any]) -> Stream:
+    if not isinstance(given, (Stream, str)):
+        raise BadSetting(f"stream={given!r} is neither a name such as 'split-digits' nor a Stream")
+    if isinstance(given, str):
+        return stream(given, seed=seed, dataset=dataset, tasks=tasks, **options)
+    if dataset is not None or tasks is not None:
+        raise BadSetting(f"stream '{given.name}' is made already; give dataset and tasks to engram.stream instead")
+    return given
+
+
+def _grid(learner: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    known = learner_settings(learner)
+    values = {}
+    for name, setting in known.items():
+        many = given[name] if isinstance(given.get(name), list) else [given.get(name, setting.default)]
+        if not many:
+            raise BadSetting(f"{name} has no values to choose from; give at least one")
+        values[name] = [setting.parse(name, value) for value in many]
+    return grid_of(values)
+
+
+def _check_head(
+    learner: str,
+    made: Stream,
+    network: Blueprint,
+    grid: Sequence[Mapping[str, Any]],
+    head: str | None,
+    policy: Protocol,
+) -> str:
+    """Find a setting that the learner refuses now, and see whether it must be told the task."""
+    outline = Outline(made.outline.shape, tuple(sorted(made.outline.classes)))
+    needs = _needs_task(learner, outline, network.name, _text(network.settings), _text(grid[0]))
+    if needs and head == "single":
+        raise BadSetting(
+            f"learner '{learner}' has to be told the task, so it has no single-head accuracy; use --head multi"
+        )
+    if policy.single_head and head == "multi" and not needs:
+        raise BadSetting(f"the protocol '{policy.name}' reads accuracies over all classes; leave --head multi out")
+    return head or ("multi" if needs else "single")
+
+
+@lru_cache(maxsize=4096)
+def _needs_task(learner: str, outline: Outline, network: str, network_settings: str, settings: str) -> bool:
+    """Build the learner once, however many runs have it: large networks take their time."""
+    blueprint = Blueprint.of(network, **json.loads(network_settings))
+    return create(learner, outline, 0, blueprint, json.loads(settings)).needs_task
+
+
+def _text(settings: Mapping[str, Any]) -> str:
+    return json.dumps(dict(settings), sort_keys=True)
+
+
+def _steps(curve: Sequence[int]) -> tuple[int, ...]:
+    listed = isinstance(curve, (list, tuple, range))
+    if not listed or any(isinstance(step, bool) or not isinstance(step, int) or step < 0 for step in curve):
+        shown = list(curve) if listed else curve
+        raise BadSetting(f"curve={shown} is not a list of steps; give whole numbers from 0, as in 0-1-2-5-10")
+    return tuple(sorted(set(curve)))
