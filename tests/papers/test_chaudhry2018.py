@@ -75,7 +75,7 @@ def test_the_weight_is_varied_over_what_was_published_and_two_more():
 def test_each_variant_of_rwalk_differs_from_the_row_of_table_1_in_what_its_name_says():
     rows = {entry.label: entry.run["settings"] for entry in experiment("variants", "paper").entries}
     base = next(e.run["settings"] for e in experiment("table1", "paper").entries if e.label == "single: RWalk")
-    assert len(rows) == 10 * 3
+    assert len(rows) == 11 * 3
     assert rows["as in Table 1 @ 1000"] == base
     changed = {k: v for k, v in rows["not normalised, ε = 1e-8 @ 1000"].items() if v != base.get(k)}
     assert changed == {"normalise": "none", "damping": 1e-8}

@@ -185,7 +185,8 @@ def paper(
         words += ["--only", f"'{only}'"] if only else []
         command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
         stem = f"{name}-{dataset}" if dataset else name
-        for path in write_page(found, answers, tier, command, Path(write), stem):
+        page = f"{stem}-{experiment}" if experiment else stem  # a part does not take the place of the whole
+        for path in write_page(found, answers, tier, command, Path(write), stem, page):
             if not as_json:
                 say(f"wrote {path}")
     leave([record for _, lines in answers for line in lines for record in line.records])

@@ -15,14 +15,17 @@ from engram.reports.tables import written
 Answers = Sequence[tuple[Experiment, Sequence[Line]]]
 
 
-def write_page(paper: Paper, answers: Answers, tier: str, command: str, folder: Path, stem: str) -> list[Path]:
-    """Everything that a reader gets, in files whose names begin with `stem`; where it is."""
+def write_page(
+    paper: Paper, answers: Answers, tier: str, command: str, folder: Path, stem: str, name: str = ""
+) -> list[Path]:
+    """Everything that a reader gets, in files whose names begin with `stem`, and the page called `name`, if it is to be
+    another; where it all is."""
     places = []
     for experiment, lines in answers:
         table, figure = (folder / f"{stem}-{experiment.name}.{ending}" for ending in ("csv", "png"))
         write(table, _csv([experiment.header(), *experiment.table(lines)]))
         places += [table, experiment.figure(lines, figure)]
-    page = folder / f"{stem}.md"
+    page = folder / f"{name or stem}.md"
     write(page, render(paper, answers, tier, command, stem).encode())
     return [page, *places]
 
