@@ -42,7 +42,8 @@ def facts(row):
 
 def test_a_key_is_the_same_in_every_process():
     script = (
-        "from engram.prepare import prepare; run = prepare('split-digits', 'ewc', seed=3, settings={'widths': '12-10'});"
+        "from engram.prepare import prepare\n"
+        "run = prepare('split-digits', 'ewc', seed=3, settings={'widths': '12-10'})\n"
         "print(run.key, run.root.child([0], run.grid[0]).child([1], run.grid[0]).key)"
     )
     run = prepare("split-digits", "ewc", seed=3, settings={"widths": "12-10"})
