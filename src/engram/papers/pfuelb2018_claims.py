@@ -70,6 +70,22 @@ def _plain_on_d5(variant: str) -> Callable[[str, str, str], bool]:
     return lambda model, dataset, v: not _is_ewc(model) and dataset.startswith("d5-5") and v == variant
 
 
+def _large_on_d9(models: str, variant: str) -> Claim:
+    """The paper's largest differences: 0.63 to 0.77 for fc, 0.25 to 0.77 for the others but EWC."""
+
+    def about(model: str, dataset: str, v: str) -> bool:
+        meant = model == "fc" if models == "fc" else not _is_ewc(model)
+        return meant and dataset.startswith("d9-1") and v == variant
+
+    text = f"on D9-1 prescient exceeds {D9_VARIANTS[variant]} by at least 0.3 for {models}"
+    return _claim(text, about, lambda cells, model, dataset: _drop(cells, model, dataset, variant) >= 0.3)
+
+
+D9_VARIANTS = {
+    "realistic": "realistic",
+    "without 1e-5": "realistic without the rate 1e-5",
+    "strict": "strictly realistic",
+}
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     "table3": (
         _claim(
@@ -115,18 +131,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             )
             for variant in ("realistic", "strict")
         ),
-        _claim(
-            "on D9-1 prescient exceeds realistic by at least 0.3 for fc",
-            lambda model, dataset, variant: model == "fc" and dataset.startswith("d9-1") and variant == "realistic",
-            lambda cells, model, dataset: _drop(cells, model, dataset) >= 0.3,
-        ),
-        _claim(
-            "on D9-1 prescient exceeds realistic by at least 0.2 for every model but EWC",
-            lambda model, dataset, variant: (
-                not _is_ewc(model) and dataset.startswith("d9-1") and variant == "realistic"
-            ),
-            lambda cells, model, dataset: _drop(cells, model, dataset) >= 0.2,
-        ),
+        *(_large_on_d9(models, variant) for models in ("fc", "every model but EWC") for variant in D9_VARIANTS),
     ),
 }
 
@@ -157,12 +162,13 @@ def _reason(model: str, dataset: str, variant: str, tier: str) -> str:
             dataset == "dp10-10",
             "The published column was chosen by D1 alone; here D1 is read at the moment that was chosen by the union.",
         ),
-        (model == "D-fc" and tier != "paper", "The authors' stored curves do not give their own row for D-fc."),
         (
             variant != "prescient" and dataset.startswith("d9-1"),
-            "One new class is learned within the first few measurements, while D1 falls from 0.9 to nothing: where it "
-            "stops by one measurement more or less changes the value by tenths.",
+            "With the rate 1e-5 the new class is learned while much of D1 is still there, with the other rates D1 is "
+            "gone at the next measurement: the value hangs on one of three runs, and on D9-1 the authors' stored runs "
+            "are incomplete (for fc 78, 17 and 0 of 108).",
         ),
+        (model == "D-fc" and tier != "paper", "The authors' stored curves do not give their own row for D-fc."),
         (
             "conv" in model and tier == "small",
             "300 steps here, 1,500 in the authors' stored runs.",
