@@ -37,12 +37,13 @@ def draw_lines(lines: Sequence[Line], path: Path, across: str = "") -> Path:
     """Rows called "method @ value": a line a method along the values, mean and deviation over seeds."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.5, 4), layout="constrained")
-    panel = figure.subplots()
     methods: dict[str, list[tuple[str, Line]]] = {}
     for line in lines:
         method, value = line.entry.label.split(" @ ")
         methods.setdefault(method, []).append((value, line))
+    many = len(methods) > 5
+    figure = Figure(figsize=(8.5 if many else 6.5, 4), layout="constrained")
+    panel = figure.subplots()
     for place, (method, points) in enumerate(methods.items()):
         accuracy = [line.ours("average_accuracy") for _, line in points]
         panel.errorbar(
@@ -50,13 +51,15 @@ def draw_lines(lines: Sequence[Line], path: Path, across: str = "") -> Path:
             [100 * a["mean"] for a in accuracy],
             yerr=[100 * (_known(a["std"]) or 0) for a in accuracy],
             marker=MARKERS[place % len(MARKERS)],
+            linestyle="-" if place < 10 else "--",  # there are ten colours
             capsize=2,
             label=method,
         )
     panel.set_xlabel(across)
     panel.set_ylabel("average accuracy %")
     panel.grid(axis="y", alpha=0.25)
-    panel.legend(frameon=False)
+    outside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "fontsize": 8} if many else {}
+    panel.legend(frameon=False, **outside)
     return save(figure, path)
 
 
