@@ -151,7 +151,8 @@ class _Tables:
         stand_in = (
             " (150 training images a class, five epochs), which stands in for CIFAR-100: the published numbers are "
             "those of CIFAR-100, and only what is said in words can be compared. No joint models were trained, so "
-            "there is no intransigence"
+            "there is no intransigence. Exemplars and their warped copies are at most 8,000 points: in the end two "
+            "copies of each"
         )
         return f"Data: {self.dataset}{stand_in if self.dataset.startswith('tiny') else ''}."
 

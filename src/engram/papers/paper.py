@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -87,7 +88,12 @@ class Column:
         if published is None:
             return ["", shown, ""]
         published *= self.scale
-        return [f"{published:.{self.digits}f}", shown, f"{ours['mean'] - published:+.{self.digits}f}"]
+        difference = ours["mean"] - published
+        return [
+            f"{published:.{self.digits}f}",
+            shown,
+            "" if math.isnan(difference) else f"{difference:+.{self.digits}f}",
+        ]
 
 
 @dataclass(frozen=True)
