@@ -300,10 +300,10 @@ PAPER = Paper(
     title="Riemannian Walk for Incremental Learning (Chaudhry et al. 2018)",
     about=(
         "Everything called EWC here is EWC++, as in the paper. The rows without samples and the multi-head rows are "
-        "trained with a softmax over the current task's labels, one epoch, and an Adam whose moments are reset between "
-        "tasks while its step count runs on; the rows with exemplars with a class-weighted loss over all labels seen, "
-        "five epochs and centred images. Intransigence is measured against joint models trained with the same number "
-        "of epochs."
+        "trained with a softmax over the current task's labels, one epoch on MNIST, and an Adam whose moments are "
+        "reset between tasks while its step count runs on; the rows with exemplars with a class-weighted loss over "
+        "all labels seen, five epochs and centred images. Intransigence is measured against joint models trained with "
+        "the same number of epochs."
     ),
     caveats=(
         "The two regimes were picked by comparing a prototype's test accuracies with the published table, because the "

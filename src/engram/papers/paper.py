@@ -218,7 +218,8 @@ class Paper:
         labels = [entry.label for e in chosen for entry in e.entries]
         for text in only:
             if not any(_has(label, text) for label in labels):
-                raise UnknownName(f"row of '{self.name}' called", text, labels)
+                words = sorted({word for label in labels for word in label.split()})
+                raise UnknownName(f"row of '{self.name}' called", text, words)
         return [e for e in narrowed if e.entries]
 
 
