@@ -12,8 +12,9 @@ from sklearn.datasets import load_digits
 from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State
-from engram.learners import REGISTERED, create, learner_settings
-from engram.networks import Blueprint
+from engram.learners import LEARNERS, create, learner_settings
+from engram.networks import NETWORKS, Blueprint
+from engram.streams import STREAMS
 
 torch.set_num_threads(1)
 
@@ -21,12 +22,11 @@ OUTLINE = Outline((1, 8, 8), tuple(range(10)))
 
 
 @pytest.fixture(autouse=True)
-def _no_learner_stays_registered():
-    """A learner that a test or an example registers is gone after it."""
-    before = dict(REGISTERED)
+def _nothing_stays_registered():
+    """A learner, network or stream that a test or an example registers is gone after it."""
     yield
-    REGISTERED.clear()
-    REGISTERED.update(before)
+    for registry in (LEARNERS, NETWORKS, STREAMS):
+        registry.users.clear()
 
 
 @pytest.fixture(scope="session")

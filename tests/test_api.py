@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engram
-from engram.errors import Diverged, EngramError
+from engram.errors import Diverged, EngramError, UnknownName
 
 SMALL = {"widths": "12-10", "batch": 96}
 
@@ -53,8 +53,16 @@ def test_a_run_that_fails_raises_its_reason():
         engram.run("split-digits", "finetune", rate=1e30, **SMALL)
 
 
-def test_a_rate_for_a_learner_without_one_is_not_an_error():
-    assert engram.run("split-digits", "ridge", rate=0.5, features=20).status == "done"
+def test_a_setting_that_a_learner_does_not_have_is_refused():
+    with pytest.raises(UnknownName, match="there is no setting of learner 'ridge', .* called 'rate'"):
+        engram.run("split-digits", "ridge", rate=0.5, features=20)
+
+
+def test_several_seeds_give_several_records_with_or_without_workers(tmp_path):
+    alone = engram.run("split-digits", "finetune", seeds=range(2), **SMALL)
+    pooled = engram.run("split-digits", "finetune", seeds=[0, 1], jobs=2, store=tmp_path, **SMALL)
+    assert [record.seed for record in alone] == [0, 1]
+    assert [r.parameters_sha256 for r in alone] == [r.parameters_sha256 for r in pooled]
 
 
 def test_an_unknown_setting_is_named():

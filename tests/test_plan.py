@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from engram import estimate as estimating
+from engram.api import register
 from engram.errors import BadSetting, Diverged
 from engram.estimate import Asked, Pace, estimate
 from engram.execute import execute
-from engram.learners import learner_settings, learners, register
+from engram.learners import learner_settings, learners
 from engram.learners.finetune import Finetune
 from engram.plan import plan
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 from engram.streams import from_arrays
 
@@ -38,7 +39,7 @@ def small(learner="finetune", seed=0, **more):
 def two_tasks(protocol, **more):
     """2 topologies × 2 first rates; by default 3 second rates."""
     settings = {"widths": ["12-12", "8-8"], "rate": [0.01, 0.001], "iterations": 30, "every": 10, **more}
-    return prepare("d5-5a", "finetune", dataset="digits", protocol_name=protocol, settings=settings)
+    return prepare("d5-5a", "finetune", dataset="digits", protocol=protocol, settings=settings)
 
 
 def counts(found):
@@ -66,14 +67,14 @@ def test_the_same_run_given_twice_is_trained_once():
 
 @pytest.mark.parametrize("protocol", ["task-level", "stream-level"])
 def test_a_grid_is_a_node_for_every_setting_and_task(protocol, store):
-    runs = [small(protocol_name=protocol, tasks=2, settings={"rate": [0.01, 0.001, 0.0001]})]
+    runs = [small(protocol=protocol, tasks=2, settings={"rate": [0.01, 0.001, 0.0001]})]
     assert counts(plan(runs)) == (6, 6, 0, 6)
     execute(runs, store)
     assert nodes_in(store) == 6
 
 
 def test_nodes_that_one_run_asks_for_twice_are_told_once(store):
-    runs = [small("ewc", protocol_name="stream-level", tasks=2, settings={"strength": [1, 10, 100]})]
+    runs = [small("ewc", protocol="stream-level", tasks=2, settings={"strength": [1, 10, 100]})]
     assert counts(plan(runs)) == (6, 4, 0, 4)
     execute(runs, store)
     assert nodes_in(store) == 4

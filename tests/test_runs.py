@@ -8,7 +8,7 @@ import pytest
 
 from engram.errors import BadSetting, EngramError, UnknownName
 from engram.execute import execute
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.runs import Run, record_of
 from engram.store import Store
 
@@ -41,7 +41,7 @@ def test_a_run_that_went_through_json_has_its_key():
 @pytest.mark.parametrize(
     "change",
     [
-        {"learner": "si"}, {"seed": 1}, {"stream_seed": 5}, {"head": "multi"}, {"protocol_name": "task-level"},
+        {"learner": "si"}, {"seed": 1}, {"stream_seed": 5}, {"head": "multi"}, {"protocol": "task-level"},
         {"settings": {"widths": "9"}}, {"tasks": 2}, {"curve": (0,)}, {"references": True}, {"settings": {"rate": 0.1}},
     ],
 )  # fmt: skip
@@ -60,7 +60,7 @@ def test_text_and_number_are_the_same_setting():
         ({"learner": "ewcc"}, "no learner 'ewcc'; did you mean 'ewc'?"),
         ({"head": "both"}, "no head 'both'"),
         ({"network": "mlq"}, "no network 'mlq'; did you mean 'mlp'?"),
-        ({"protocol_name": "best"}, "no protocol 'best'"),
+        ({"protocol": "best"}, "no protocol 'best'"),
         ({"settings": {"rate": 0}}, "rate=0.0 is out of range; it must be above 0"),
         ({"settings": {"rate": []}}, "rate has no values to choose from"),
         ({"settings": {"rate": [0.1, 0.2]}}, "'sequential' takes one value of each setting, rate has several"),

@@ -13,7 +13,7 @@ from engram import tree
 from engram.core import Step
 from engram.errors import Diverged, Stopped
 from engram.learners import learner_settings
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.settings import Setting
 from engram.store import Store
 from engram.tree import Node, grow
@@ -42,7 +42,7 @@ def facts(row):
 
 def test_a_key_is_the_same_in_every_process():
     script = (
-        "from engram.prepare import prepare\n"
+        "from engram.request import prepare\n"
         "run = prepare('split-digits', 'ewc', seed=3, settings={'widths': '12-10'})\n"
         "print(run.key, run.root.child([0], run.grid[0]).child([1], run.grid[0]).key)"
     )

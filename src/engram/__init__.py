@@ -24,7 +24,7 @@ _PLACES = {
     "Lesson": "engram.core",
     "Store": "engram.store",
     "check_learner": "engram.checks",
-    "register": "engram.learners",
+    "register": "engram.api",
 }
 
 __all__ = ["__version__", *_PLACES]

@@ -1,77 +1,106 @@
-"""Engram from Python: `engram.run` and `engram.stream`."""
+"""Engram from Python: `engram.run` and `engram.register`."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, overload
 
-from engram.core import Stream
-from engram.errors import Diverged
+from engram.core import Learner, Stream
+from engram.errors import BadSetting, Diverged
 from engram.execute import execute
-from engram.prepare import prepare
+from engram.learners import LEARNERS
+from engram.networks import NETWORKS
+from engram.own import Registry
 from engram.record import Record
-from engram.runs import record_of
+from engram.request import Request
+from engram.runs import Run, record_of
 from engram.store import Store
+from engram.streams import STREAMS
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 
+@overload
 def run(
-    stream: Stream | str,
-    learner: str,
+    stream: Stream | str | Callable[..., Stream], learner: str | type[Learner], *, seeds: Iterable[int], **asked: Any
+) -> list[Record]: ...
+@overload
+def run(
+    stream: Stream | str | Callable[..., Stream], learner: str | type[Learner], *, seed: int = ..., **asked: Any
+) -> Record: ...
+def run(
+    stream: Stream | str | Callable[..., Stream],
+    learner: str | type[Learner],
     *,
     seed: int = 0,
+    seeds: Iterable[int] | None = None,
     head: str | None = None,
     protocol: str = "sequential",
-    network: str | None = None,
-    epochs: int = 1,
-    batch: int = 64,
-    rate: float = 1e-3,
+    network: str | Callable[..., Any] | None = None,
     store: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
     dataset: str | None = None,
     tasks: int | None = None,
+    stream_seed: int | None = None,
     curve: Sequence[int] = (),
     references: bool = False,
     **settings: Any,
-) -> Record:
-    """Train one learner on one stream and return its record.
+) -> Record | list[Record]:
+    """Train one learner on one stream and return its record; with several `seeds`, a list of records.
 
-    `stream` is a name ("split-digits", or "split" with a `dataset`) or a `Stream`; `settings` are the learner's, the
-    network's or the stream's own.
+    `stream` is a name ("split-digits", or "split" with a `dataset`), a `Stream`, or a function of your own that returns
+    one; `learner` and `network` are names, or classes of your own (any `torch.nn.Module` is a network). Code of your
+    own can also be named by its place, as "mas.py:MAS". `settings` are the learner's, the network's, the stream's or
+    the protocol's; what is not given has its default.
     `head` is how accuracy is read: "single" (all classes seen; the default) or "multi" (the task is given; the default
     for learners that need it). With a `store` folder everything is kept and a killed run goes on where it was;
     without one a temporary folder is used. `curve` asks for the test accuracy after these numbers of steps of each
     task; `references` trains the joint and isolated models that intransigence and transfer are measured against.
+    `jobs` is the number of worker processes.
     """
-    shared = _understood(learner, {"epochs": epochs, "batch": batch, "rate": rate})
-    wanted = prepare(
+    request = Request(
         stream,
         learner,
-        seed=seed,
         head=head,
-        protocol_name=protocol,
+        protocol=protocol,
         network=network,
         dataset=dataset,
         tasks=tasks,
+        stream_seed=stream_seed,
         curve=curve,
         references=references,
-        settings={**shared, **settings},
+        settings=settings,
     )
+    records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs)
+    failed = next((record for record in records if record.status == "failed"), None)
+    if failed is not None:
+        raise Diverged(str(failed.error))
+    return records[0] if seeds is None else records
+
+
+def _records(runs: Sequence[Run], store: str | os.PathLike[str] | None, jobs: int) -> list[Record]:
     with tempfile.TemporaryDirectory(prefix="engram-") as temporary:
         place = Store(temporary if store is None else store)
         try:
-            execute([wanted], place)
-            record = record_of(place.runs(wanted.key)[0], place)
+            execute(runs, place, jobs)
+            return [record_of(place.runs(run.key)[0], place) for run in runs]
         finally:
             place.close()
-    if record.status == "failed":
-        raise Diverged(str(record.error))
-    return record
 
 
-def _understood(learner: str, shared: dict[str, Any]) -> dict[str, Any]:
-    """The general training settings, for a learner that has them: a closed-form one has no rate."""
-    from engram.learners import learner_settings
+def register(thing: T, kind: str | None = None) -> T:
+    """Make a learner, a network or a stream of one's own known by its name, in this process: a decorator for classes.
 
-    known = learner_settings(learner)
-    return {name: value for name, value in shared.items() if name in known}
+    A subclass of `Learner` is a learner, a `torch.nn.Module` a network; of a function say which, `kind="network"` (from
+    the shape of a sample to a module) or `kind="stream"`.
+    """
+    registries: dict[str, Registry[Any]] = {"learner": LEARNERS, "network": NETWORKS, "stream": STREAMS}
+    if kind is None and not inspect.isfunction(thing):
+        kind = "learner" if isinstance(thing, type) and issubclass(thing, Learner) else "network"
+    if kind not in registries:
+        raise BadSetting(f"register({thing!r}, kind={kind!r}): a function is a network or a stream; say kind='network'")
+    registries[kind].name_of(thing)
+    return thing

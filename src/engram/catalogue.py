@@ -54,7 +54,10 @@ def networks() -> list[dict[str, Any]]:
     from engram.networks import NETWORKS
     from engram.settings import declared
 
-    return [{"name": name, "help": _help(cls), "settings": _settings(declared(cls))} for name, cls in NETWORKS.items()]
+    return [
+        {"name": name, "help": _help(cls), "settings": _settings(declared(cls))}
+        for name, cls in NETWORKS.everything().items()
+    ]
 
 
 def protocols() -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engram.learners import learner_settings
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.runs import Run
 
 LEARNERS = ("finetune", "ewc", "online-ewc", "si", "new-head", "independent", "ridge", "joint")

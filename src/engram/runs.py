@@ -16,7 +16,7 @@ from engram.protocols import Kept, Outcome, Protocol, protocol
 from engram.record import Record, at_stop
 from engram.store import Store
 from engram.streams import rebuild
-from engram.tree import Node
+from engram.tree import Node, find_own, own_to_json
 
 # what a reference has of a method
 TRAINING = ("epochs", "iterations", "batch", "rate", "schedule", "optimizer", "momentum")
@@ -124,6 +124,7 @@ class Run:
 
     def to_json(self) -> dict[str, Any]:
         more: dict[str, Any] = {"options": dict(self.options)} if self.options else {}
+        more |= own_to_json(self.root.own)
         if len(self.networks) > 1:
             more["networks"] = [[network.name, dict(network.settings)] for network in self.networks]
         return more | {
@@ -141,6 +142,7 @@ class Run:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Run:
+        find_own(data)
         networks = data.get("networks", [data["network"]])
         return Run(
             stream=rebuild(data["stream"]),
@@ -155,6 +157,20 @@ class Run:
             references=data["references"],
             options=data.get("options", {}),
         )
+
+
+def code_of(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The places of code that is not the library's own in a run's spec, with the digests that it had."""
+    stream, own = spec["stream"], list(spec.get("own", {}).values())
+    pairs = [*own, (stream.get("place"), stream.get("code"))]
+    return {place: digest for place, digest in pairs if place}
+
+
+def without_code(spec: Mapping[str, Any]) -> str:
+    """A run's spec but for the digests of its code: the same for a run before and after an edit."""
+    stream = {name: value for name, value in spec["stream"].items() if name not in ("code", "made")}
+    own = {kind: place for kind, (place, _) in spec.get("own", {}).items()}
+    return json.dumps({**spec, "stream": stream, "own": own}, sort_keys=True, default=dict)
 
 
 def record_of(entry: Mapping[str, Any], store: Store) -> Record:

@@ -11,6 +11,7 @@ documentation and the keys of the tree all read the same declarations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -120,7 +121,7 @@ def _whole(value: Any) -> int:
 
 def _real(value: Any) -> float:
     number = float(value)
-    if isinstance(value, bool) or number != number:
+    if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError(value)
     return number
 

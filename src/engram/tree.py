@@ -28,8 +28,9 @@ from engram.core import Cost, Curve, Learner, Lesson, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
 from engram.evaluate import Moment, evaluate, look
-from engram.learners import create, learner_settings
-from engram.networks import Blueprint, network_class
+from engram.learners import LEARNERS, create, learner_settings
+from engram.networks import NETWORKS, Blueprint, network_class
+from engram.own import Origin, Registry
 from engram.settings import Setting, declared
 from engram.store import Store
 from engram.streams import rebuild
@@ -105,13 +106,21 @@ class Node:
     def key(self) -> str:
         if not self.path:
             network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
-            return _hash(self.learner, network, self.seed, self._data(), self.validation, _machine())
+            code = {kind: origin.digest for kind, origin in self.own.items()}
+            parts = (self.learner, network, self.seed, self._data(), self.validation, _machine())
+            return _hash(*parts, code) if code else _hash(*parts)
         last = self.path[-1]
         return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured())
 
+    @property
+    def own(self) -> dict[str, Origin]:
+        """Where the learner and the network come from, if they are not the library's."""
+        found = {"learner": LEARNERS.origin(self.learner), "network": NETWORKS.origin(self.network.name)}
+        return {kind: origin for kind, origin in found.items() if origin is not None}
+
     def _data(self) -> dict[str, Any]:
-        """What of the stream's spec defines a task's bytes: not where the data lies, nor how many tasks follow."""
-        return {name: value for name, value in self.stream.items() if name not in ("dataset", "tasks")}
+        """What of the stream's spec defines a task's bytes: not where data or code lie, nor how many tasks follow."""
+        return {name: value for name, value in self.stream.items() if name not in ("dataset", "tasks", "place")}
 
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that matter here: those marked `late` do nothing before the second lesson."""
@@ -120,7 +129,8 @@ class Node:
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
-        return {
+        own = own_to_json(self.own)
+        return own | {
             "learner": self.learner,
             "network": [self.network.name, dict(self.network.settings)],
             "seed": self.seed,
@@ -131,10 +141,25 @@ class Node:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Node:
+        find_own(data)
         name, network_settings = data["network"]
         path = tuple(Growth.from_json(*growth) for growth in data["path"])
         network = Blueprint.of(name, **network_settings)
         return Node(data["learner"], network, data["seed"], data["stream"], data["validation"], path)
+
+
+def own_to_json(own: Mapping[str, Origin]) -> dict[str, Any]:
+    """Where code that is not the library's own is found again; nothing where there is none."""
+    return {"own": {kind: list(origin) for kind, origin in own.items()}} if own else {}
+
+
+def find_own(data: Mapping[str, Any]) -> None:
+    """Make the learner and the network known that a node or run of another process or day has; refuse others."""
+    registries: dict[str, Registry[Any]] = {"learner": LEARNERS, "network": NETWORKS}
+    for kind, (place, digest) in data.get("own", {}).items():
+        if place is None:
+            raise BadSetting(f"its {kind} was defined in a running program; run that program again")
+        registries[kind].find_again(place, digest)
 
 
 def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | None = None) -> Row:

@@ -45,6 +45,7 @@ def engram(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
         monkeypatch.setattr(sys, "argv", ["engram", *words])
         capsys.readouterr()
         with warnings.catch_warnings(), pytest.raises(SystemExit) as left:
+            warnings.simplefilter("default", UserWarning)  # as outside of tests: the command shows them
             main()
         code = left.value.code
         said = capsys.readouterr()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import engram as library
+from engram.learners import learner_settings
 
 
 def sha(said):
@@ -50,10 +51,17 @@ def test_seeds_differ(train):
     assert len(set(sha(said))) == 3
 
 
-def test_a_seed_given_twice_counts_once(train):
-    found = train("split-digits", "finetune", "--tasks", "2", "--seeds", "1,1", "--json").json
-    assert found["seeds"] == [1]
-    assert found["metrics"]["average_accuracy"]["n"] == 1
+def test_seeds_may_be_a_range(train):
+    found = train("split-digits", "finetune", "--tasks", "2", "--seeds", "0-2,5", "--json").json
+    assert found["seeds"] == [0, 1, 2, 5]
+    assert found["metrics"]["average_accuracy"]["n"] == 4
+
+
+def test_a_value_that_is_not_given_is_the_learners_own_default_on_every_road(train):
+    said = train("split-digits", "gem", "--tasks", "2", "--json").json
+    record = library.run("split-digits", "gem", tasks=2, widths="12")
+    assert record.settings["rate"] == said["settings"]["rate"] == learner_settings("gem")["rate"].default
+    assert record.parameters_sha256 == said["runs"][0]["parameters_sha256"]
 
 
 @pytest.mark.parametrize("learner", ["ewc", "online-ewc", "si"])

@@ -32,7 +32,7 @@ def test_resume_with_nothing_to_do(train, engram):
     train("split-digits", "finetune", "--tasks", "2")
     said = engram("resume")
     assert (said.code, said.out, said.err) == (0, "every run in engram-store is done\n", "")
-    assert engram("resume", "--json").json == {"runs": []}
+    assert engram("resume", "--json").json == {"runs": [], "waiting": 0}
 
 
 def test_clean_frees_and_keeps_the_records(train, engram):

@@ -25,7 +25,7 @@ MISTAKES = [
     ((*REALISTIC, "--set", "second_rate=0"), "second_rate=0.0 is out of range"),
     ((*REALISTIC, "--set", "second_rate="), "second_rate='' is not a number"),
     ((*REALISTIC, "--set", "second_rate=0.1,fast"), "second_rate='fast' is not a number"),
-    ((*REALISTIC, "--set", "every=0"), "every=0 is out of range"),
+    ((*PLAIN, "--protocol", "realistic", "--set", "every=0"), "every=0 is out of range"),
     ((*REALISTIC, "--set", "start=middle"), "start='middle' is not possible; choose one of: last, best"),
     ((*REALISTIC, "--set", "strict=true", "--set", "validation=0"), "validation must be above 0"),
     ((*REALISTIC, "--set", "second_rates=0.1"), "did you mean 'second_rate'?"),

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from engram.checks import CHECKS, Check, NotALearner, assert_learner, check_learner
+from engram.checks import CHECKS, Check, assert_learner, check_learner
 from engram.errors import UnknownName
 from engram.learners import learners
 from engram.learners.finetune import Finetune
 from engram.learners.ridge import Ridge
+from engram.own import NotFound
 
 VARIANTS = [
     ("finetune", {"optimizer": "nadam", "optimizer_reset": "none", "heads": "per-task"}),
@@ -171,5 +172,5 @@ def test_assert_learner_lists_what_is_broken():
 def test_a_name_that_leads_to_no_learner_is_refused():
     with pytest.raises(UnknownName, match="did you mean 'ridge'"):
         check_learner("rigde")
-    with pytest.raises(NotALearner, match="<class 'int'> is not a learner"):
+    with pytest.raises(NotFound, match="<class 'int'> is not a learner"):
         check_learner(int)

@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
-from engram.checks import NotALearner, check_learner, load_class
+from engram.checks import check_learner
+from engram.learners import LEARNERS
 from engram.learners.ridge import Ridge
+from engram.own import NotFound
 
 OWN = """
 from __future__ import annotations
@@ -40,24 +42,24 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_by_module():
-    assert load_class("engram.learners.ridge:Ridge") is Ridge
+    assert LEARNERS.of("engram.learners.ridge:Ridge") is Ridge
 
 
 def test_by_module_in_the_folder_one_is_in(folder):
     path = list(sys.path)
-    assert load_class("own_learner:Own").name == "own"
+    assert LEARNERS.of("own_learner:Own").name == "own"
     assert sys.path == path
 
 
 def test_by_file(folder):
-    cls = load_class(f"{folder}/own_learner.py:Own")
+    cls = LEARNERS.of(f"{folder}/own_learner.py:Own")
     assert issubclass(cls, Ridge)
     assert all(check.passed for check in check_learner("own_learner.py:Own"))
 
 
 def test_a_file_may_import_its_neighbours(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    assert load_class(f"{folder}/helped.py:Helped").name == "helped"
+    assert LEARNERS.of(f"{folder}/helped.py:Helped").name == "helped"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_a_file_may_import_its_neighbours(folder, monkeypatch):
     ],
 )
 def test_what_is_wrong_is_said(folder, text, said):
-    with pytest.raises(NotALearner) as caught:
-        load_class(text)
+    with pytest.raises(NotFound) as caught:
+        LEARNERS.of(text)
     assert str(caught.value).startswith(said)
     assert "\n" not in str(caught.value)

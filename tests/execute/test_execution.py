@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from engram import execute as execution
+from engram.api import register
 from engram.errors import Stopped
 from engram.execute import Silence, clean_up, default_jobs, execute, tidy
-from engram.learners import REGISTERED
 from engram.learners.finetune import Finetune
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.runs import record_of
 from engram.store import Store
 from engram.streams import from_arrays
@@ -73,14 +73,14 @@ def test_a_failed_run_is_shown_as_failed_and_the_others_go_on(jobs, store):
     assert "task 1 (digits 0-1)" in failed["error"]
 
 
-def test_a_bug_in_one_learner_costs_its_run_only_and_is_shown(store, monkeypatch):
+def test_a_bug_in_one_learner_costs_its_run_only_and_is_shown(store):
     class Broken(Finetune):
         name = "broken"
 
         def after_step(self):
             raise ZeroDivisionError("a bug")
 
-    monkeypatch.setitem(REGISTERED, "broken", Broken)
+    register(Broken)
     with pytest.raises(ZeroDivisionError):
         execute([small("broken"), small()], store)
     assert [(run["status"], run["error"]) for run in store.runs()] == [
@@ -93,9 +93,10 @@ def test_a_registered_learner_runs_although_workers_do_not_know_it(store, monkey
     class Mine(Finetune):
         name = "mine"
 
-    monkeypatch.setitem(REGISTERED, "mine", Mine)
+    register(Mine)
     monkeypatch.setattr(execution, "grow_in_pool", lambda *_: pytest.fail("a worker cannot know this learner"))
-    execute([small("mine")], store, jobs=2)
+    with pytest.warns(UserWarning, match="the learner of mine on split-digits@1 are in this process only"):
+        execute([small("mine")], store, jobs=2)
     assert store.runs()[0]["status"] == "done"
 
 
@@ -132,7 +133,7 @@ def selection(test_labels_seed, protocol):
             arrays[3] = np.random.default_rng(test_labels_seed).permutation(arrays[3])
         tasks.append(arrays)
     grid = {"rate": [1e-5, 1e-2, 0.1], "strength": [0, 1e3], "batch": 16, "widths": "12-10"}
-    return prepare(from_arrays(tasks), "ewc", protocol_name=protocol, settings=grid)
+    return prepare(from_arrays(tasks), "ewc", protocol=protocol, settings=grid)
 
 
 @pytest.mark.parametrize("protocol", ["task-level", "stream-level"])

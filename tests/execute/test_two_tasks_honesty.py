@@ -10,7 +10,7 @@ from two_task_runs import GRID, ONE, done, nodes, two_tasks
 
 from engram import datasets
 from engram.errors import BadSetting
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 from engram.streams import stream
 
@@ -99,12 +99,12 @@ def test_a_learner_that_is_told_the_task_is_read_with_its_heads(tmp_path):
 
 def test_a_multi_head_reading_that_was_not_measured_is_refused():
     with pytest.raises(BadSetting, match="'realistic' reads accuracies over all classes"):
-        prepare("d5-5a-digits", "finetune", protocol_name="realistic", head="multi", settings=ONE)
+        prepare("d5-5a-digits", "finetune", protocol="realistic", head="multi", settings=ONE)
 
 
 def test_references_take_as_many_steps_as_the_tasks_one_after_another(tmp_path):
     store = Store(tmp_path)
-    run = prepare("d5-5a-digits", "finetune", protocol_name="realistic", references=True, settings=ONE)
+    run = prepare("d5-5a-digits", "finetune", protocol="realistic", references=True, settings=ONE)
     done(run, store)
     references = [node for node in nodes(store) if not node.path[-1].every]
     store.close()

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from engram.execute import execute
-from engram.prepare import prepare
 from engram.record import Record
+from engram.request import prepare
 from engram.runs import Run, record_of
 from engram.store import Store
 from engram.tree import Node
@@ -26,7 +26,7 @@ ONE = {**GRID, "widths": "12", "rate": 0.05, "second_rate": 0.01}  # a grid of o
 
 
 def two_tasks(protocol: str, stream: Any = "d5-5a-digits", learner: str = "finetune", **settings: Any) -> Run:
-    return prepare(stream, learner, protocol_name=protocol, settings={**GRID, **settings})
+    return prepare(stream, learner, protocol=protocol, settings={**GRID, **settings})
 
 
 def done(run: Run, store: Store, **more: Any) -> Record:

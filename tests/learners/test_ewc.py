@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from engram.parts import fisher
-from engram.prepare import prepare
 from engram.randomness import generator
+from engram.request import prepare
 
 
 def _plain_and_penalised(learner, lesson):

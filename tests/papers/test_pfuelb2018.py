@@ -12,8 +12,8 @@ from engram.papers.page import render, write_page
 from engram.papers.paper import Line
 from engram.papers.pfuelb2018 import MODELS, TABLES, TIERS
 from engram.papers.pfuelb2018_claims import total_forgetting
-from engram.prepare import prepare
 from engram.record import Record
+from engram.request import prepare
 
 PFUELB = paper("pfuelb2018")
 

@@ -11,10 +11,10 @@ from made_up import COST, World
 
 from engram.core import Curve, Row
 from engram.execute import execute
-from engram.prepare import prepare
 from engram.protocols import PROTOCOLS, outcome_of, protocol, protocol_class
 from engram.protocols.curves import Peeked
 from engram.protocols.policy import one_look
+from engram.request import prepare
 from engram.store import Store
 
 WORLD = {"networks": (5,), "first_rates": (0.1,), "second_rates": (0.03,)}
@@ -104,7 +104,7 @@ def test_asking_for_a_node_again_gives_no_second_look(tmp_path, monkeypatch):
 
     monkeypatch.setitem(PROTOCOLS, "again", Again)
     store = Store(tmp_path)
-    run = prepare("d5-5a-digits", "finetune", protocol_name="again", settings={"widths": "5", "iterations": 2})
+    run = prepare("d5-5a-digits", "finetune", protocol="again", settings={"widths": "5", "iterations": 2})
     execute([run], store)
     store.close()
     assert len(looks) == 1
@@ -223,7 +223,7 @@ def test_a_run_that_peeks_fails_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(PROTOCOLS, "cheat", cheat)
     settings = {"widths": "5", "iterations": 2, "second_rate": 0.1}
     store = Store(tmp_path)
-    execute([prepare("d5-5a-digits", "finetune", protocol_name="cheat", settings=settings)], store)
+    execute([prepare("d5-5a-digits", "finetune", protocol="cheat", settings=settings)], store)
     (run,) = store.runs()
     store.close()
     assert (run["status"], run["result"]) == ("failed", None)

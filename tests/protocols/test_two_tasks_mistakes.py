@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engram.errors import BadSetting, EngramError, UnknownName
-from engram.prepare import prepare
+from engram.request import prepare
 
 NAN = float("nan")
 SETTINGS = [
@@ -35,7 +35,7 @@ SETTINGS = [
 
 def refusal(stream="d5-5a-digits", learner="finetune", protocol="realistic", **settings):
     with pytest.raises((BadSetting, UnknownName)) as caught:
-        prepare(stream, learner, protocol_name=protocol, settings=settings)
+        prepare(stream, learner, protocol=protocol, settings=settings)
     assert isinstance(caught.value, EngramError)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
@@ -82,21 +82,19 @@ def test_prescient_neither_stops_nor_is_strict(setting):
 
 @pytest.mark.parametrize("name, settings", [("prescient", {}), ("realistic", {}), ("prescient", {"start": "best"})])
 def test_who_chooses_by_test_data_needs_no_validation_data(name, settings):
-    assert (
-        prepare("d5-5a-digits", "finetune", protocol_name=name, settings={"validation": 0, **settings}).validation == 0
-    )
+    assert prepare("d5-5a-digits", "finetune", protocol=name, settings={"validation": 0, **settings}).validation == 0
 
 
 def test_two_tasks_of_another_kind_will_do():
     for name in ("pair-digits", "dp10-10-digits", "d9-1c-digits"):
-        assert prepare(name, "finetune", protocol_name="realistic").size() == 1 + 3
-    assert prepare("split-digits", "ewc", tasks=2, protocol_name="prescient").size() == 1 + 3
+        assert prepare(name, "finetune", protocol="realistic").size() == 1 + 3
+    assert prepare("split-digits", "ewc", tasks=2, protocol="prescient").size() == 1 + 3
 
 
 def test_numbers_may_be_text_and_defaults_may_be_said():
-    plain = prepare("d5-5a-digits", "finetune", protocol_name="realistic")
+    plain = prepare("d5-5a-digits", "finetune", protocol="realistic")
     said = {"stop_fraction": "0.99", "second_rate": ["1e-3", "1e-4", 1e-5], "every": "50", "strict": "no"}
-    assert prepare("d5-5a-digits", "finetune", protocol_name="realistic", settings=said).key == plain.key
+    assert prepare("d5-5a-digits", "finetune", protocol="realistic", settings=said).key == plain.key
     assert plain.options == {}
 
 
@@ -105,6 +103,6 @@ def test_numbers_may_be_text_and_defaults_may_be_said():
 )
 def test_every_setting_is_in_the_key_of_a_run(change):
     plain, other = (
-        prepare("d5-5a-digits", "finetune", protocol_name="realistic", settings=settings) for settings in ({}, change)
+        prepare("d5-5a-digits", "finetune", protocol="realistic", settings=settings) for settings in ({}, change)
     )
     assert plain.key != other.key

@@ -14,7 +14,7 @@ import engram
 from engram.errors import EngramError
 from engram.execute import execute
 from engram.learners import learners
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 
 X, Y = np.arange(24, dtype=np.float32).reshape(8, 3) / 24, np.array([0, 1] * 4)

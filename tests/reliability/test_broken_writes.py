@@ -15,7 +15,7 @@ from engram import checkpoint
 from engram.core import Cost, Row, State
 from engram.errors import StoreTrouble
 from engram.execute import execute
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 
 OLD, NEW = (State({"w": torch.full((5000,), value)}, {"which": value}) for value in (1.0, 2.0))

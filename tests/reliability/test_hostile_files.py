@@ -19,7 +19,7 @@ import torch
 from engram import checkpoint
 from engram.core import State
 from engram.errors import DamagedFile
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 from engram.tree import grow
 

@@ -11,7 +11,7 @@ import pytest
 from forking import KINDS, Ticks, ending, facts, fork, run_child, watched
 
 from engram.learners import learner_settings, learners
-from engram.prepare import prepare
+from engram.request import prepare
 
 SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1}
 
@@ -74,7 +74,7 @@ def test_kills_by_the_clock_change_nothing(tmp_path):
 def test_a_killed_selection_chooses_the_same(protocol, tmp_path):
     settings = {**SMALL, "widths": "12-10", "rate": [0.01, 0.0001], "strength": [1, 1000]}
     del settings["features"]
-    run, chance = prepare("split-digits", "ewc", tasks=2, protocol_name=protocol, settings=settings), random.Random(2)
+    run, chance = prepare("split-digits", "ewc", tasks=2, protocol=protocol, settings=settings), random.Random(2)
     expected, moments = uninterrupted(run, tmp_path / "whole")
     for kind in ("learn", "commit"):
         moment = (kind, chance.randint(1, moments[kind]))

@@ -12,7 +12,7 @@ from forking import Ticks, ending, facts, fork, run_child, watched
 
 from engram.core import Cost, Row, State
 from engram.execute import execute
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 
 ROW = Row((1.0,), (1.0,), {"0": 1.0}, {}, None, Cost({"total": 1}, 1, 0.0), "aa")

@@ -14,7 +14,7 @@ import pytest
 from forking import facts, is_alive, wait_until, workers_of
 
 from engram.execute import execute
-from engram.prepare import prepare
+from engram.request import prepare
 from engram.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

@@ -20,11 +20,10 @@ import torch
 
 from engram.checks import behaviour, inputs, repeatable, saving
 from engram.checks.case import Case, Failed
-from engram.checks.loading import NotALearner, load_class
 from engram.core import Learner
-from engram.learners import learner_class
+from engram.learners import LEARNERS
 
-__all__ = ["CHECKS", "Check", "NotALearner", "assert_learner", "check_learner", "load_class"]
+__all__ = ["CHECKS", "Check", "assert_learner", "check_learner"]
 
 CHECKS: tuple[Callable[[Case], str | None], ...] = (
     *behaviour.CHECKS,
@@ -52,7 +51,7 @@ def check_learner(
     not given are chosen to suit them (five epochs of batches of 16) where the learner has them. A failing or raising
     learner gives failed checks; only a name that leads to no learner raises.
     """
-    case = Case(_class_of(learner), seed, dict(settings or {}))
+    case = Case(LEARNERS.of(learner), seed, dict(settings or {}))
     return [_run(check, case) for check in CHECKS]
 
 
@@ -62,14 +61,6 @@ def assert_learner(learner: str | type[Learner], *, seed: int = 0, settings: Map
     if broken:
         lines = "\n".join(f"  {check.name}: {check.detail}" for check in broken)
         raise AssertionError(f"{len(broken)} of {len(CHECKS)} checks failed\n{lines}")
-
-
-def _class_of(learner: str | type[Learner]) -> type[Learner]:
-    if isinstance(learner, str):
-        return load_class(learner) if ":" in learner else learner_class(learner)
-    if not (isinstance(learner, type) and issubclass(learner, Learner)):
-        raise NotALearner(f"{learner!r} is not a learner; give a name or a subclass of engram.core.Learner")
-    return learner
 
 
 def _run(check: Callable[[Case], str | None], case: Case) -> Check:

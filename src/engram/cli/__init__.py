@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from engram.cli import data, looking, training
+from engram.cli.once import Once
 from engram.errors import EngramError, Stopped
 
 _STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "rich_markup_mode": None}
@@ -29,13 +30,13 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.clean,
     looking.check,
 )
-app.command("list")(looking.list_)
+app.command("list", cls=Once)(looking.list_)
 for _command in _COMMANDS:
-    app.command()(_command)
+    app.command(cls=Once)(_command)
 datasets = typer.Typer(help="Datasets: list them, fetch them, verify their digests.", **_STYLE)
-datasets.command("list")(data.list_)
-datasets.command()(data.fetch)
-datasets.command()(data.verify)
+datasets.command("list", cls=Once)(data.list_)
+datasets.command(cls=Once)(data.fetch)
+datasets.command(cls=Once)(data.verify)
 app.add_typer(datasets, name="data")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +25,7 @@ Figure = Annotated[
 Planned = Annotated[
     bool, typer.Option("--plan", help="Train nothing; say how many nodes there are to train and how long it may take.")
 ]
-Seeds = Annotated[str, typer.Option("--seeds", metavar="N,N,..", help="Seeds, as 0,1,2.")]
+Seeds = Annotated[str, typer.Option("--seeds", metavar="N,N-N,..", help="Seeds, as 0,1,2 or 0-4.")]
 
 
 def pairs(texts: list[str]) -> dict[str, Any]:
@@ -32,6 +35,8 @@ def pairs(texts: list[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise BadSetting(f"--set {text!r} is not key=value; for example --set strength=100")
+        if name.strip() in pairs:
+            raise BadSetting(f"{name.strip()} is set twice; write --set {name.strip()}=A,B for several values")
         pairs[name.strip()] = value.split(",") if "," in value else value
     return pairs
 
@@ -45,9 +50,33 @@ def numbers(option: str, text: str, separator: str) -> list[int]:
         ) from None
 
 
+MOST_SEEDS = 10_000
+
+
 def seed_list(text: str) -> list[int]:
-    """Each seed once: a run that is counted twice would make results look surer than they are."""
-    return list(dict.fromkeys(numbers("--seeds", text, ","))) or [0]
+    """Each seed once: a run that is counted twice would make results look surer than they are.
+
+    >>> seed_list("0-3,7")
+    [0, 1, 2, 3, 7]
+    """
+    seeds = [seed for part in text.split(",") for seed in _seeds(text, part.strip())]
+    twice = next((seed for seed, times in Counter(seeds).items() if times > 1), None)
+    if twice is not None:
+        raise BadSetting(f"--seeds {text!r} has the seed {twice} twice; give each seed once")
+    if len(seeds) > MOST_SEEDS:
+        raise BadSetting(f"--seeds {text!r} are {len(seeds)} seeds; give at most {MOST_SEEDS}")
+    return seeds
+
+
+def _seeds(text: str, part: str) -> Sequence[int]:
+    """A seed, or all from one to another."""
+    bounds = re.fullmatch(r"(\d+)-(\d+)", part, re.ASCII)
+    if bounds and int(bounds[1]) <= int(bounds[2]):
+        return range(int(bounds[1]), min(int(bounds[2]), int(bounds[1]) + MOST_SEEDS) + 1)
+    try:
+        return [int(part)]
+    except ValueError:
+        raise BadSetting(f"--seeds {text!r} is not a list of whole numbers; write it as 0,1,2 or 0-4") from None
 
 
 def number(option: str, text: str | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,6 +36,7 @@ from engram.cli.output import (
     warn,
 )
 from engram.cli.planning import show_plan
+from engram.errors import EngramError
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -42,8 +44,13 @@ if TYPE_CHECKING:
 
 
 def run(
-    stream: Annotated[str, typer.Argument(help="A stream such as split-digits, permuted-mnist, incremental-cifar100.")],
-    learner: Annotated[str, typer.Option("--learner", metavar="NAME", help="The method; see 'engram list learners'.")],
+    stream: Annotated[
+        str, typer.Argument(help="A stream such as split-digits or permuted-mnist, or yours as streams.py:rotated.")
+    ],
+    learner: Annotated[
+        str,
+        typer.Option("--learner", metavar="NAME", help="The method ('engram list learners'), or yours as mas.py:MAS."),
+    ],
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME", help="A dataset's name, or the path of an .npz file.")
     ] = None,
@@ -55,7 +62,7 @@ def run(
         ),
     ] = None,
     network: Annotated[
-        str | None, typer.Option("--network", metavar="NAME", help="The network; mlp by default.")
+        str | None, typer.Option("--network", metavar="NAME", help="The network; mlp by default. Yours as net.py:Net.")
     ] = None,
     protocol: Annotated[
         str, typer.Option("--protocol", metavar="NAME", help="How settings are chosen; see 'engram list protocols'.")
@@ -83,28 +90,25 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Train one learner on one stream, for one or several seeds."""
-    from engram.prepare import prepare
+    from engram.request import Request
 
     check_figure(figure)
     shortcuts = {"epochs": epochs, "batch": batch, "rate": rate}
     given = pairs([*(settings or []), *(f"{name}={value}" for name, value in shortcuts.items() if value is not None)])
-    wanted = [
-        prepare(
-            stream,
-            learner,
-            seed=seed,
-            head=head,
-            protocol_name=protocol,
-            network=network,
-            dataset=dataset,
-            tasks=number("--tasks", tasks),
-            stream_seed=number("--stream-seed", stream_seed),
-            curve=numbers("--curve", curve, "-"),
-            references=references,
-            settings=given,
-        )
-        for seed in seed_list(seeds)
-    ]
+    request = Request(
+        stream,
+        learner,
+        head=head,
+        protocol=protocol,
+        network=network,
+        dataset=dataset,
+        tasks=number("--tasks", tasks),
+        stream_seed=number("--stream-seed", stream_seed),
+        curve=numbers("--curve", curve, "-"),
+        references=references,
+        settings=given,
+    )
+    wanted = request.runs(seed_list(seeds))
     if plan:
         show_plan(wanted, store, _workers(wanted, jobs), as_json)
         return
@@ -147,7 +151,7 @@ def paper(
     only: Annotated[
         str, typer.Option("--only", metavar="ROW,ROW,..", help="Only rows whose names have these words, as 'fc d5-5a'.")
     ] = "",
-    seeds: Annotated[str, typer.Option("--seeds", metavar="N,N,..", help="Seeds; the paper's by default.")] = "",
+    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,N-N,..", help="The paper's by default.")] = None,
     write: Annotated[
         str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
     ] = "",
@@ -166,7 +170,7 @@ def paper(
     found = find(name)
     rows = [text for text in only.split(",") if text.strip()]
     experiments = found.find(experiment, tier, dataset, rows)
-    numbers_ = seed_list(seeds or (found.quick_seeds if tier == "quick" else found.seeds))
+    numbers_ = seed_list((found.quick_seeds if tier == "quick" else found.seeds) if seeds is None else seeds)
     asked = [(e, [(entry, entry.runs(numbers_)) for entry in e.entries]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
     if plan:
@@ -194,23 +198,36 @@ def paper(
 
 def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
     """Go on with every run that is not done, from where it stands."""
-    from engram.runs import Run
-
-    entries = [entry for entry in open_store(store, must_exist=True).runs() if entry["status"] != "done"]
-    in_memory = [entry for entry in entries if entry["spec"]["stream"]["kind"] == "arrays"]
-    if in_memory:
-        warn(f"{len(in_memory)} of them were trained on arrays in memory: run them again from Python, they will go on")
-    wanted = [Run.from_json(entry["spec"]) for entry in entries if entry not in in_memory]
+    wanted, waiting = _unfinished(store)
+    for reason, count in waiting.items():
+        warn(f"{count} of the runs in {store} cannot go on here and {'waits' if count == 1 else 'wait'}: {reason}")
     records = execute(wanted, store, jobs)
     if as_json:
-        print_json({"runs": [labelled(record) for record in records]})
-    elif not records:
-        say(f"every run in {store} is done")
-    else:
+        print_json({"runs": [labelled(record) for record in records], "waiting": sum(waiting.values())})
+    elif records:
         from engram.reports.tables import print_comparison
 
         print_comparison(console(), records)
+    elif not waiting:
+        say(f"every run in {store} is done")
     leave(records)
+    if waiting:
+        raise typer.Exit(1)
+
+
+def _unfinished(store: str) -> tuple[list[Run], Counter[str]]:
+    """The runs that can go on, and why others cannot: data or code of one's own that is not here. Those stay as they
+    are, and stop nobody else."""
+    from engram.runs import Run
+
+    wanted, waiting = [], Counter[str]()
+    for entry in open_store(store, must_exist=True).runs():
+        if entry["status"] != "done":
+            try:
+                wanted.append(Run.from_json(entry["spec"]))
+            except EngramError as error:
+                waiting[str(error)] += 1
+    return wanted, waiting
 
 
 def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:

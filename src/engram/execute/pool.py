@@ -41,6 +41,7 @@ class _Process:
 
     def __init__(self, store: Store):
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)  # for users' modules
         with open(store.folder / "workers.log", "ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "engram.execute.worker", str(store.folder), str(os.getpid())],

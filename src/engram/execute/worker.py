@@ -31,13 +31,13 @@ class Worker:
 
     def serve(self) -> None:
         for line in sys.stdin:
-            self._tell(self._answer(Node.from_json(json.loads(line))))
+            self._tell(self._answer(line))
             if self.stop_asked:
                 return
 
-    def _answer(self, node: Node) -> dict[str, Any]:
+    def _answer(self, line: str) -> dict[str, Any]:
         try:
-            grow(node, self.store, watch=self._watch)
+            grow(Node.from_json(json.loads(line)), self.store, watch=self._watch)
             return {"event": "grown"}
         except StoreTrouble as error:
             return {"event": "trouble", "error": str(error)}

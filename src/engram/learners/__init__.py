@@ -12,18 +12,14 @@ from functools import cache
 from typing import Any
 
 from engram.core import Learner, Outline
-from engram.errors import UnknownName
+from engram.errors import BadSetting
 from engram.networks import Blueprint
+from engram.own import Registry
 from engram.settings import Setting, declared
 
 
-def learners() -> dict[str, type[Learner]]:
-    """Every registered learner by name."""
-    return dict(sorted((_own() | REGISTERED).items()))
-
-
 @cache
-def _own() -> dict[str, type[Learner]]:
+def _library() -> dict[str, type[Learner]]:
     """Those of this folder."""
     found: dict[str, type[Learner]] = {}
     for module in pkgutil.iter_modules(__path__):
@@ -33,20 +29,26 @@ def _own() -> dict[str, type[Learner]]:
     return found
 
 
-REGISTERED: dict[str, type[Learner]] = {}
+def is_learner(thing: Any) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Learner)
 
 
-def register(cls: type[Learner]) -> type[Learner]:
-    """Make a learner of one's own known by its name, in this process."""
-    REGISTERED[cls.name] = cls
-    return cls
+def _adopt(cls: type[Learner]) -> tuple[str, type[Learner]]:
+    if not cls.name:
+        raise BadSetting(f"the learner {cls.__name__} has no name; give it one, as in  name = '{cls.__name__.lower()}'")
+    return cls.name, cls
+
+
+LEARNERS = Registry("learner", _library, is_learner, "subclass of engram.core.Learner", _adopt)
+
+
+def learners() -> dict[str, type[Learner]]:
+    """Every registered learner by name."""
+    return LEARNERS.everything()
 
 
 def learner_class(name: str) -> type[Learner]:
-    known = learners()
-    if name not in known:
-        raise UnknownName("learner", name, known)
-    return known[name]
+    return LEARNERS[name]
 
 
 def learner_settings(name: str) -> dict[str, Setting]:

@@ -170,7 +170,7 @@ class GradientLearner(Learner):
     def _step(self, lesson: Lesson, index: Tensor) -> None:
         network = self.network
         x, y = self.data.batch(index)
-        if network.trunk.dropouts:
+        if network.trunk.draws:
             network.trunk.reseed(generator(self.seed, "dropout", lesson.index, self.step or 0))
         loss = self.loss(x, pick(self.places, y))
         self.differentiate(loss)

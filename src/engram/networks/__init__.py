@@ -9,22 +9,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engram.errors import UnknownName
 from engram.networks.cnn import PfuelbConv, RWalkCNN
 from engram.networks.flat import FlatNetwork, Outputs
 from engram.networks.mlp import MLP
+from engram.networks.module import adopt, is_network
 from engram.networks.resnet import ResNet18Reduced
 from engram.networks.trunk import Trunk
+from engram.own import Registry
 from engram.settings import declared, resolve
 
-NETWORKS: dict[str, type[Trunk]] = {cls.name: cls for cls in (MLP, RWalkCNN, PfuelbConv, ResNet18Reduced)}
+_LIBRARY: dict[str, type[Trunk]] = {cls.name: cls for cls in (MLP, RWalkCNN, PfuelbConv, ResNet18Reduced)}
+NETWORKS: Registry[type[Trunk]] = Registry(
+    "network", lambda: _LIBRARY, is_network, "torch.nn.Module or function that returns one", adopt
+)
 
 __all__ = ["NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]
 
 
 def network_class(name: str) -> type[Trunk]:
-    if name not in NETWORKS:
-        raise UnknownName("network", name, NETWORKS)
     return NETWORKS[name]
 
 

@@ -66,6 +66,7 @@ class Trunk(nn.Module):
     def __init__(self, shape: tuple[int, ...], seed: int, settings: Mapping[str, Any]):
         super().__init__()
         apply(self, settings)
+        self.seed, self.settings = seed, dict(settings)
         with torch.random.fork_rng(devices=[]):  # modules initialise themselves from the global generator: undo that
             self.layers = self.assemble(shape)
         self.dropouts = [m for m in self.modules() if isinstance(m, Dropout) and m.rate > 0]
@@ -76,6 +77,11 @@ class Trunk(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layers(x)
+
+    @property
+    def draws(self) -> bool:
+        """Whether training draws random numbers, so that `reseed` has to come before a step."""
+        return bool(self.dropouts)
 
     def reseed(self, generator: torch.Generator) -> None:
         """The generator of the next step's dropout masks."""

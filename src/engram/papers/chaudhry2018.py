@@ -191,7 +191,7 @@ class _Tables:
     def table2(self) -> tuple[Entry, ...]:
         """Twenty tasks of five classes and the reduced ResNet-18; samples as published, a total over all classes."""
         large = self.setup.published == "cifar"
-        where: dict[str, Any] = {"stream_or_name": "split", "dataset": self.dataset, "head": "multi"}
+        where: dict[str, Any] = {"stream": "split", "dataset": self.dataset, "head": "multi"}
         where |= {"tasks": 20, "network": "resnet18-reduced"} if large else {"tasks": 5, "network": "mlp"}
         rows = []
         for row in _rows("table2"):
@@ -230,7 +230,7 @@ class _Tables:
 
     def _floors(self) -> list[Entry]:
         """What the stored exemplars alone are worth, with nothing else remembered."""
-        where = {"stream_or_name": "split", "dataset": self.dataset, "tasks": self.setup.tasks, "head": "single"}
+        where = {"stream": "split", "dataset": self.dataset, "tasks": self.setup.tasks, "head": "single"}
         return [
             Entry(
                 f"single: exemplars{'' if augment else ', not augmented'}",
@@ -259,7 +259,7 @@ class _Tables:
                 name: value for name, value in regime.items() if name not in ("class_weighted", "loss_over", "sampling")
             }
         return {
-            "stream_or_name": "split",
+            "stream": "split",
             "dataset": self.dataset,
             "tasks": self.setup.tasks,
             "learner": LEARNERS[method],

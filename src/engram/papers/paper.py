@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from engram.errors import UnknownName
 from engram.metrics import spread
-from engram.prepare import prepare
 from engram.record import Record
 from engram.reports.figure import draw_panels
 from engram.reports.summary import done
 from engram.reports.tables import plus_minus
+from engram.request import Request
 from engram.runs import Run
 
 
@@ -39,7 +39,7 @@ class Entry:
         return any(_has(self.label, text) for text in texts)
 
     def runs(self, seeds: Sequence[int]) -> list[Run]:
-        return [prepare(seed=seed, **self.run) for seed in seeds]
+        return Request(**self.run).runs(seeds)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
     full = tier == "paper"
     ewc = {**_SHARED, "epochs": 3, "strength": 60} if full else {**_QUICK, "strength": 30}
     si = {**_SHARED, "epochs": 3, "strength": 0.5} if full else {**_QUICK, "strength": 0.5}
-    where = {"stream_or_name": "permuted", "dataset": dataset or "mnist", "tasks": 10}
+    where = {"stream": "permuted", "dataset": dataset or "mnist", "tasks": 10}
     if not full:
-        where = {"stream_or_name": "permuted", "dataset": dataset or "digits", "tasks": 3}
+        where = {"stream": "permuted", "dataset": dataset or "digits", "tasks": 3}
     entries = (
         _entry("Online EWC", "online-ewc", ewc, where, 0.94, "EWC: Kirkpatrick et al. 2017"),
         _entry("SI", "si", {**si, "damping": 0.1}, where, 0.95, "SI: Zenke et al. 2017"),

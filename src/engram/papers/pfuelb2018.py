@@ -190,12 +190,12 @@ class _Cells:
     def _cell(self, model: str, stream: str, variant: str) -> Cell:
         protocol, options = VARIANTS[variant]
         run = {
-            "stream_or_name": stream,
+            "stream": stream,
             "dataset": self.dataset,
             "learner": MODELS[model].learner,
             "network": MODELS[model].network,
             "head": "single",
-            "protocol_name": protocol,
+            "protocol": protocol,
             "settings": {**self._settings(MODELS[model]), **options},
         }
         published, source = _published(model, stream, variant)

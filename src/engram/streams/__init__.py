@@ -10,7 +10,8 @@
 """
 
 from engram.streams.arrays import from_arrays
-from engram.streams.making import kind_of, kinds, rebuild, stream
+from engram.streams.making import kind_of, kinds, options_of, rebuild, stream
+from engram.streams.own import STREAMS
 from engram.streams.plan import Kind
 
-__all__ = ["Kind", "from_arrays", "kind_of", "kinds", "rebuild", "stream"]
+__all__ = ["STREAMS", "Kind", "from_arrays", "kind_of", "kinds", "options_of", "rebuild", "stream"]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from engram import datasets
 from engram.core import Stream
 from engram.errors import BadData, BadSetting, UnknownName
-from engram.settings import resolve
-from engram.streams import concat, incremental, pair, permuted, split, two_tasks
+from engram.own import is_place
+from engram.settings import Setting, resolve
+from engram.streams import concat, incremental, own, pair, permuted, split, two_tasks
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
@@ -37,8 +38,21 @@ def kind_of(name: str) -> Kind | None:
     return KINDS[found["kind"]] if found else None
 
 
+def options_of(name: str) -> dict[str, Setting]:
+    """The options of the stream that a name stands for."""
+    if is_own(name):
+        return own.options_of(own.STREAMS.name_of(name))
+    kind = kind_of(name)
+    return dict(kind.options) if kind else {}
+
+
+def is_own(name: Any) -> bool:
+    """Whether this is a function of a user's own, its place or the name it is registered by."""
+    return not isinstance(name, str) or name in own.STREAMS.users or (is_place(name) and kind_of(name) is None)
+
+
 def stream(
-    name: str,
+    name: str | Callable[..., Stream],
     seed: int = 0,
     dataset: Reference | Sequence[Reference] | None = None,
     tasks: int | None = None,
@@ -48,9 +62,13 @@ def stream(
 
     A dataset is a name, the path of an .npz file or a `Dataset`; `concat` takes several, joined by "+" or in a list.
     `tasks` and the other options are those of the kind, see `kinds()`. The same name, seed and options give the same
-    bytes everywhere.
+    bytes everywhere. A function of your own, or its place such as "streams.py:rotated", is called with the options.
     """
-    kind, dataset = _read_name(name, dataset)
+    if is_own(name):
+        given = {"dataset": dataset, "tasks": tasks, **options}
+        given = {key: value for key, value in given.items() if value is not None}
+        return own.make(own.STREAMS.name_of(name), SEED.parse("seed", seed), given)
+    kind, dataset = _read_name(str(name), dataset)
     given = options if tasks is None else {"tasks": tasks, **options}
     values = resolve(f"stream '{kind.name}'", kind.options, given)
     sources = [open_source(reference) for reference in _references(kind, dataset, values)]
@@ -59,6 +77,8 @@ def stream(
 
 def rebuild(spec: Mapping[str, Any]) -> Stream:
     """The stream that has this spec, in another process or on another day; refuses a dataset that has changed."""
+    if spec.get("kind") == own.KIND:
+        return own.rebuild(spec)
     if spec.get("kind") == "arrays":
         raise BadData(f"stream '{spec.get('name')}' was made from arrays in memory; make it again with from_arrays")
     missing = [part for part in SPEC if part not in spec]

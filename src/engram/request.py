@@ -1,81 +1,106 @@
-"""What a user asks for, checked before any work is done, with every default filled in: a `Run`."""
+"""What is asked for, once: the same object from Python, the command line and papers, checked before any work is done.
+
+A value that is not given is the default of whoever declares the setting, on every road.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from engram.core import Outline, Stream
+from engram.core import Learner, Outline, Stream
 from engram.errors import BadSetting, UnknownName
-from engram.learners import create, learner_settings
-from engram.networks import Blueprint, network_class
+from engram.learners import LEARNERS, create, learner_settings
+from engram.networks import NETWORKS, Blueprint, network_class
 from engram.protocols import Protocol, grid_of, protocol, protocol_class
 from engram.runs import Run
 from engram.settings import Setting, declared
-from engram.streams import kind_of, stream
+from engram.streams import options_of, stream
 from engram.tree import Node
 
 HEADS = ("single", "multi")
 
 
-def prepare(
-    stream_or_name: Stream | str,
-    learner: str,
-    *,
-    seed: int = 0,
-    head: str | None = None,
-    protocol_name: str = "sequential",
-    network: str | None = None,
-    dataset: str | None = None,
-    tasks: int | None = None,
-    stream_seed: int | None = None,
-    curve: Sequence[int] = (),
-    references: bool = False,
-    settings: Mapping[str, Any] | None = None,
-) -> Run:
-    """Check everything that can be checked before any work, and fill in every default.
+@dataclass(frozen=True)
+class Request:
+    """A learner on a stream. `settings` may be the learner's, the network's, the stream's or the protocol's, each by
+    its name; several values (a list) make a grid for a protocol that selects. Stream, learner and network may be names,
+    places such as "mas.py:MAS", or the functions and classes themselves."""
 
-    `settings` may be the learner's, the network's, the stream's or the protocol's, each by its name; several values
-    (a list) make a grid for a protocol that selects.
-    """
-    given = dict(settings or {})
-    network_name = network or "mlp"
-    protocol_known = declared(protocol_class(protocol_name))
-    learner_known, network_known = learner_settings(learner), declared(network_class(network_name))
-    stream_known = stream_options(stream_or_name) if isinstance(stream_or_name, str) else {}
-    known = {**learner_known, **network_known, **stream_known, **protocol_known}
+    stream: Stream | str | Callable[..., Stream]
+    learner: str | type[Learner]
+    head: str | None = None
+    protocol: str = "sequential"
+    network: str | Callable[..., Any] | None = None
+    dataset: str | None = None
+    tasks: int | None = None
+    stream_seed: int | None = None
+    curve: Sequence[int] = ()
+    references: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def runs(self, seeds: Sequence[int]) -> list[Run]:
+        return [self.run(seed) for seed in seeds]
+
+    def run(self, seed: int = 0) -> Run:
+        """Everything that can be checked before any work is checked, and every default filled in."""
+        learner, network_name = LEARNERS.name_of(self.learner), NETWORKS.name_of(self.network or "mlp")
+        learner_known, network_known = learner_settings(learner), declared(network_class(network_name))
+        protocol_known = declared(protocol_class(self.protocol))
+        stream_known = {} if isinstance(self.stream, Stream) else options_of(_named(self.stream))
+        given = dict(self.settings)
+        _check_names(learner, given, [learner_known, network_known, stream_known, protocol_known])
+        options = _options(protocol_known, _taken(given, protocol_known))
+        policy = protocol(self.protocol, **options)
+        stream_given = _taken(given, [name for name in given if name not in {**learner_known, **network_known}])
+        tasks = stream_given.pop("tasks", self.tasks)
+        share = _share(stream_given.pop("validation", None), policy)
+        stream_seed = seed if self.stream_seed is None else self.stream_seed
+        made = _stream(self.stream, stream_seed, self.dataset, tasks, stream_given)
+        networks = _networks(network_name, _taken(given, [name for name in given if name not in learner_known]), policy)
+        if self.head not in (None, *HEADS):
+            raise UnknownName("head", str(self.head), HEADS)
+        if self.head == "multi" and "loss_over" in learner_known:
+            given.setdefault("loss_over", "task")
+        grid = tuple(_grid(learner, given))
+        if len(grid) > 1 and not policy.selects:
+            next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
+        policy.check(learner, len(made), grid, self.curve)
+        heads = [_check_head(learner, made, network, grid, self.head, policy) for network in networks]
+        steps = _steps(self.curve)
+        return Run(made, learner, networks, grid, policy.name, heads[0], seed, share, steps, self.references, options)
+
+
+def prepare(stream: Stream | str, learner: str, *, seed: int = 0, **asked: Any) -> Run:
+    """One run of what is asked for."""
+    return Request(stream, learner, **asked).run(seed)
+
+
+def _named(given: Any) -> Any:
+    if not isinstance(given, str) and not callable(given):
+        raise BadSetting(f"stream={given!r} is neither a name such as 'split-digits' nor a Stream")
+    return given
+
+
+def _taken(given: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Those of the given settings that have these names; they are taken out."""
+    return {name: given.pop(name) for name in list(names) if name in given}
+
+
+def _check_names(learner: str, given: Mapping[str, Any], owners: Sequence[Mapping[str, Setting]]) -> None:
+    known = {name for owner in owners for name in owner}
     for name in given:
         if name not in known:
             raise UnknownName(
                 f"setting of learner '{learner}', its network, its stream or its protocol called", name, known
             )
-    options = _options(protocol_known, {name: given.pop(name) for name in list(given) if name in protocol_known})
-    policy = protocol(protocol_name, **options)
-    stream_given = {name: given.pop(name) for name in list(given) if name not in {**learner_known, **network_known}}
-    tasks = stream_given.pop("tasks", tasks)
-    share = _share(stream_given.pop("validation", None), policy)
-    made = _stream(stream_or_name, seed if stream_seed is None else stream_seed, dataset, tasks, stream_given)
-    network_given = {name: given.pop(name) for name in list(given) if name not in learner_known}
-    networks = _networks(network_name, network_given, policy)
-    if head not in (None, *HEADS):
-        raise UnknownName("head", str(head), HEADS)
-    if head == "multi" and "loss_over" in learner_known and "loss_over" not in given:
-        given["loss_over"] = "task"
-    grid = tuple(_grid(learner, given))
-    if len(grid) > 1 and not policy.selects:
-        next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
-    policy.check(learner, len(made), grid, curve)
-    for blueprint in networks:
-        head = _check_head(learner, made, blueprint, grid, head, policy)
-    return Run(made, learner, networks, grid, policy.name, str(head), seed, share, _steps(curve), references, options)
-
-
-def stream_options(name: str) -> dict[str, Setting]:
-    """The options of the kind of stream that a name begins with."""
-    kind = kind_of(name)
-    return dict(kind.options) if kind else {}
+        if sum(name in owner for owner in owners) > 1:
+            raise BadSetting(
+                f"both the learner '{learner}' and its network or stream have a setting '{name}'; rename it"
+            )
 
 
 def _options(known: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,10 +134,8 @@ def _share(given: Any, policy: Protocol) -> float:
     return float(share)
 
 
-def _stream(given: Stream | str, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any]) -> Stream:
-    if not isinstance(given, (Stream, str)):
-        raise BadSetting(f"stream={given!r} is neither a name such as 'split-digits' nor a Stream")
-    if isinstance(given, str):
+def _stream(given: Any, seed: int, dataset: str | None, tasks: int | None, options: dict[str, Any]) -> Stream:
+    if not isinstance(given, Stream):
         return stream(given, seed=seed, dataset=dataset, tasks=tasks, **options)
     if dataset is not None or tasks is not None:
         raise BadSetting(f"stream '{given.name}' is made already; give dataset and tasks to engram.stream instead")

@@ -1,0 +1,58 @@
+"""Where code comes from: enough to find it again in another process, and to see that it has changed."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import uuid
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from engram.own.places import LOADED, file_of
+from engram.own.source import digest_of
+
+_LIBRARY = Path(__file__).resolve().parents[1]
+
+
+class Origin(NamedTuple):
+    """Where code comes from, and the digest of its source. The place is None where only this process has it: a class
+    that was written at a prompt, in a notebook or in the script that is running."""
+
+    place: str | None
+    digest: str
+
+
+def origin(thing: Any) -> Origin | None:
+    """Where a class or function comes from; None for the library's own. It is found once for each object, because its
+    file may be edited while the object stays what it is."""
+    if thing not in _ORIGINS:
+        _ORIGINS[thing] = _find_origin(thing)
+    return _ORIGINS[thing]
+
+
+_ORIGINS: WeakKeyDictionary[Any, Origin | None] = WeakKeyDictionary()
+
+
+def _find_origin(thing: Any) -> Origin | None:
+    module = sys.modules.get(getattr(thing, "__module__", ""), None)
+    file = file_of(module)
+    if file is not None and file.is_relative_to(_LIBRARY):
+        return None
+    if file is None or module is None or "<locals>" in thing.__qualname__ or not _is_written_in(thing, file):
+        # The source cannot be read, or what a function around it has put into it: nothing may be taken for the same.
+        return Origin(None, uuid.uuid4().hex[:16])
+    if module.__name__ == "__main__":
+        return Origin(None, digest_of(file))
+    where = file if module.__name__.startswith(LOADED) else module.__name__
+    return Origin(f"{where}:{thing.__qualname__}", digest_of(file))
+
+
+def _is_written_in(thing: Any, file: Path) -> bool:
+    """Whether a class or function has its source in this file: what was written at a prompt or in a document's example
+    is said to belong to whichever script is running."""
+    functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
+    places = {f.__code__.co_filename for f in functions} - {"<string>"}  # what dataclasses write themselves
+    if places:
+        return any(Path(place).resolve() == file for place in places)
+    return f"class {thing.__name__}" in file.read_text(encoding="utf-8", errors="replace")

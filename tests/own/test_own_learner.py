@@ -1,0 +1,176 @@
+"""A learner of one's own: by its place, in workers, on another day; and never yesterday's result after an edit."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+import engram
+from engram.errors import BadSetting
+from engram.learners import LEARNERS
+from engram.learners.finetune import Finetune
+from engram.own import origin
+from engram.runs import record_of
+from engram.store import Store
+
+SMALL = {"widths": "12", "batch": 96, "tasks": 2}
+CLIPPED = """
+    from engram.learners.gradient import GradientLearner
+    from engram.settings import setting
+    from limits import LIMIT
+
+    class Clipped(GradientLearner):
+        name = "clipped"
+        norm = setting(1.0, "largest norm of a gradient", above=0)
+
+        def edit(self):
+            grad = self.network.grad
+            grad.mul_((LIMIT * self.norm / grad.norm()).clamp(max=1))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "clipped", CLIPPED)
+    write(tmp_path, "limits", "LIMIT = 0.1")
+    yield tmp_path
+    sys.modules.pop("limits", None)
+
+
+def write(folder, name, text):
+    (folder / f"{name}.py").write_text(textwrap.dedent(text))
+
+
+def run(learner="clipped.py:Clipped", **more):
+    return engram.run("split-digits", learner, store="store", **{**SMALL, **more})
+
+
+def test_it_is_found_by_its_place_and_goes_by_its_name(folder):
+    record = run()
+    assert record.learner == "clipped"
+    assert record.parameters_sha256 != run("finetune").parameters_sha256
+    assert record == run()
+
+
+def test_workers_know_it_and_give_the_same_bits(folder):
+    alone = [record.parameters_sha256 for record in run(seeds=[0, 1])]
+    record = engram.run("split-digits", "clipped.py:Clipped", store="pooled", seeds=[0, 1], jobs=2, **SMALL)
+    assert [r.parameters_sha256 for r in record] == alone
+
+
+def test_one_of_a_module_is_known_to_workers_too(folder, monkeypatch):
+    monkeypatch.syspath_prepend(str(folder))
+    from clipped import Clipped
+
+    engram.register(Clipped)
+    assert origin(Clipped).place == "clipped:Clipped"
+    assert [r.status for r in run("clipped", seeds=[0, 1], jobs=2)] == ["done", "done"]
+    sys.modules.pop("clipped")
+
+
+EDITS = [("clipped", CLIPPED.replace("LIMIT * self", "0.5 * self")), ("limits", "LIMIT = 0.05")]
+
+
+@pytest.mark.parametrize("edited, text", EDITS)
+def test_an_edited_method_is_trained_again_and_the_reason_is_said(folder, edited, text):
+    before = run()
+    write(folder, edited, text)
+    with pytest.warns(UserWarning, match=r"^clipped.py has changed since these runs; training again$"):
+        after = run()
+    assert after.parameters_sha256 != before.parameters_sha256
+    assert after.key != before.key
+    write(folder, "clipped", CLIPPED)
+    write(folder, "limits", "LIMIT = 0.1")
+    with pytest.warns(UserWarning, match="has changed"):
+        assert run() == before
+
+
+def test_an_edit_beside_it_changes_nothing(folder):
+    before = run()
+    write(folder, "unrelated", "something = 1")
+    assert run() == before
+
+
+def test_the_file_may_move(folder, tmp_path):
+    before = run()
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("clipped.py", "limits.py"):
+        (tmp_path / name).rename(tmp_path / "elsewhere" / name)
+    store = Store("store")
+    moved = run("elsewhere/clipped.py:Clipped")
+    assert moved.parameters_sha256 == before.parameters_sha256
+    assert store.times_grown(store.runs()[-1]["result"]["path"][-1]) == 1
+    store.close()
+
+
+def test_what_is_written_at_a_prompt_is_never_taken_for_the_same():
+    def written(body):
+        names = {"Finetune": Finetune, "__name__": "__main__"}
+        exec(
+            compile(
+                f"class Mine(Finetune):\n    name = 'mine'\n    def end(self, lesson): {body}\n", "<stdin>", "exec"
+            ),
+            names,
+        )
+        return names["Mine"]
+
+    one, other = written("pass"), written("pass")
+    assert origin(one).place is None
+    assert origin(one) == origin(one)
+    assert origin(one).digest != origin(other).digest
+
+
+def test_what_a_function_makes_is_never_taken_for_the_same():
+    def make(value):
+        class Mine(Finetune):
+            name = "mine"
+            factor = value
+
+        return Mine
+
+    assert origin(make(1)).digest != origin(make(2)).digest
+
+
+def test_the_librarys_own_needs_no_origin():
+    assert origin(Finetune) is None
+    assert LEARNERS.name_of(Finetune) == LEARNERS.name_of("engram.learners.finetune:Finetune") == "finetune"
+    assert LEARNERS.users == {}
+
+
+def test_a_name_of_the_library_is_taken():
+    class Mine(Finetune):
+        name = "ewc"
+
+    with pytest.raises(BadSetting, match="there is a learner 'ewc' in the library; give Mine another name"):
+        engram.register(Mine)
+
+
+def test_a_learner_needs_a_name():
+    class Mine(Finetune):
+        name = ""
+
+    with pytest.raises(BadSetting, match="the learner Mine has no name; give it one"):
+        engram.run("split-digits", Mine)
+
+
+def test_a_class_itself_is_enough():
+    class Mine(Finetune):
+        name = "mine"
+
+    assert engram.run("split-digits", Mine, **SMALL).learner == "mine"
+
+
+def test_a_worker_refuses_another_version_than_it_was_asked_for(folder):
+    run()
+    store = Store("store")
+    spec = store.runs()[0]["spec"]
+    write(folder, "limits", "LIMIT = 0.7")
+    place, digest = spec["own"]["learner"]
+    LEARNERS.users.clear()
+    with pytest.raises(BadSetting, match="clipped.py has changed since this was asked for; ask for it again"):
+        LEARNERS.find_again(place, digest)
+    assert record_of(store.runs()[0], store).status == "done"
+    store.close()
