@@ -76,6 +76,18 @@ def test_one_step_and_alpha_one_is_the_last_batchs_squared_gradient(make, permut
     assert torch.equal(learner.vectors["importance"], last**2)
 
 
+@pytest.mark.parametrize("estimator", ["batch", "empirical"])
+def test_an_update_at_every_step_is_an_interval_of_one(estimator, make, teach, snapshot, same_state, permuted_lessons):
+    """F ← α g² + (1 − α) F at every iteration: the text after equation 6."""
+    settings = {"estimator": estimator, **SETTINGS}
+    text, one, code = (
+        teach(make("ewc++", **settings, **own), permuted_lessons[:2])
+        for own in ({"fisher_update": "step"}, {"interval": 1}, {})
+    )
+    assert same_state(snapshot(text), snapshot(one))
+    assert not torch.equal(text.vectors["importance"], code.vectors["importance"])
+
+
 def test_a_task_shorter_than_the_interval_is_one_interval(make, teach, permuted_lessons):
     short, whole = (teach(make("ewc++", interval=n, alpha=1), permuted_lessons[:1]) for n in (1000, 10))
     assert torch.allclose(short.vectors["importance"], whole.vectors["importance"], rtol=1e-4, atol=1e-12)

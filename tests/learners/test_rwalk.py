@@ -30,11 +30,13 @@ def test_scores_add_up():
     assert scores.tolist() == [8.0]
 
 
-def _by_hand(learner, lesson, fisher, pull, interval=4, alpha=0.9, damping=1e-3, clip="interval"):
-    """The steps of METHODS: score with the Fisher information before its update, everything with the plain gradient."""
+def _by_hand(learner, lesson, fisher, pull, interval=4, alpha=0.9, damping=1e-3):
+    """Two kinds of moment, each with the plain gradient: an estimate is taken into F, and a score is added with F of
+    the interval's start or end."""
+    every_step = learner.fisher_update == "step"
     network, theta = learner.network, learner.network.theta
     path, squares, gained = (torch.zeros_like(theta) for _ in range(3))
-    checkpoint = theta.clone()
+    checkpoint, metric = theta.clone(), fisher
     order = torch.randperm(len(lesson.train), generator=generator(learner.seed, "order", lesson.index, 0))
     for step, index in enumerate(order.split(learner.batch), start=1):
         x, y = lesson.train.batch(index)
@@ -43,11 +45,14 @@ def _by_hand(learner, lesson, fisher, pull, interval=4, alpha=0.9, damping=1e-3,
         squares += plain**2
         theta.sub_(learner.rate * (plain + pull(before)))
         path += -plain * (theta - before)
+        if every_step or step % interval == 0:
+            fisher = alpha * squares / (1 if every_step else interval) + (1 - alpha) * fisher
+            squares = torch.zeros_like(squares)
         if step % interval == 0:
-            gain = path / (0.5 * fisher * (theta - checkpoint) ** 2 + damping)
-            gained += gain.clamp(min=0) if clip == "interval" else gain
-            fisher = alpha * squares / interval + (1 - alpha) * fisher
-            path, squares, checkpoint = torch.zeros_like(path), torch.zeros_like(squares), theta.clone()
+            metric = metric if learner.score_fisher == "start" else fisher
+            gain = path / (0.5 * metric * (theta - checkpoint) ** 2 + damping)
+            gained += gain.clamp(min=0) if learner.clip == "interval" else gain
+            path, checkpoint, metric = torch.zeros_like(path), theta.clone(), fisher
     return fisher, gained.clamp(min=0)
 
 
@@ -55,14 +60,24 @@ def _normal(values):
     return (values - values.min()) / (values.max() - values.min() + 1e-32)
 
 
-@pytest.mark.parametrize("clip", ["interval", "task"])
-def test_two_tasks_by_hand(clip, make, teach, permuted_lessons):
-    """A parameter that did harm has no score: in an interval, or over the whole task."""
-    settings = {"strength": 2.0, "interval": 4, "optimizer": "sgd", "rate": 0.05, "clip": clip}
+@pytest.mark.parametrize(
+    "own",
+    [
+        {},
+        {"clip": "task"},
+        {"clip": "task", "fisher_update": "step"},
+        {"clip": "task", "fisher_update": "step", "score_fisher": "end"},
+        {"score_fisher": "end"},
+    ],
+)
+def test_two_tasks_by_hand(own, make, teach, permuted_lessons):
+    """A parameter that did harm has no score: in an interval, or over the whole task. The Fisher information takes in
+    an interval at once, or every step; the score's is that of the interval's start, or of its end."""
+    settings = {"strength": 2.0, "interval": 4, "optimizer": "sgd", "rate": 0.05, **own}
     learner, copy = make("rwalk", **settings), make("rwalk", **settings)
     next(copy.learn(permuted_lessons[0]))
     empty = torch.zeros_like(copy.network.theta)
-    fisher, gained = _by_hand(copy, permuted_lessons[0], empty, lambda theta: 0, clip=clip)
+    fisher, gained = _by_hand(copy, permuted_lessons[0], empty, lambda theta: 0)
     teach(learner, permuted_lessons[:1])
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-6)
     assert torch.allclose(learner.vectors["importance"], fisher, rtol=1e-4, atol=1e-8)
@@ -70,7 +85,7 @@ def test_two_tasks_by_hand(clip, make, teach, permuted_lessons):
     assert gained.max() > 1e-2
 
     anchor, weight = copy.network.theta.clone(), 2 * 2.0 * (_normal(fisher) + _normal(gained))
-    second, more = _by_hand(copy, permuted_lessons[1], fisher, lambda theta: weight * (theta - anchor), clip=clip)
+    second, more = _by_hand(copy, permuted_lessons[1], fisher, lambda theta: weight * (theta - anchor))
     teach(learner, permuted_lessons[1:2])
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-4)
     assert torch.allclose(learner.vectors["importance"], second, rtol=1e-2, atol=1e-6)
@@ -79,7 +94,9 @@ def test_two_tasks_by_hand(clip, make, teach, permuted_lessons):
 
 
 @pytest.mark.parametrize("normalise", ["joint", "per-tensor", "none"])
-@pytest.mark.parametrize("settings", [{}, {"estimator": "empirical", "interval": 3, "warm": False}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"estimator": "empirical", "interval": 3, "warm": False}, {"fisher_update": "step", "interval": 4}]
+)
 def test_without_scores_it_is_ewc_plus_plus_at_twice_the_strength(
     normalise, settings, monkeypatch, make, teach, digits_lessons
 ):
@@ -97,6 +114,20 @@ def test_with_scores_it_is_not(make, teach, digits_lessons):
     walk = teach(make("rwalk", strength=50, **settings), digits_lessons[:2])
     ewc = teach(make("ewc++", strength=100, **settings), digits_lessons[:2])
     assert not torch.equal(walk.parameters(), ewc.parameters())
+
+
+def test_a_task_shorter_than_the_interval_has_a_score_too(make, teach, permuted_lessons):
+    for own in ({}, {"score_fisher": "end"}, {"fisher_update": "step"}):
+        settings = {"clip": "task", **own}
+        short, whole = (teach(make("rwalk", interval=n, **settings), permuted_lessons[:1]) for n in (1000, 10))
+        assert whole.vectors["score"].any()
+        assert torch.allclose(short.vectors["score"], whole.vectors["score"], rtol=1e-4, atol=1e-9)
+
+
+def test_the_way_of_updating_changes_nothing_that_is_kept_between_tasks(make, teach, digits_lessons):
+    one, other = (teach(make("rwalk", fisher_update=u), digits_lessons[:2]) for u in ("interval", "step"))
+    assert one.vectors.keys() == other.vectors.keys()
+    assert not torch.equal(one.vectors["importance"], other.vectors["importance"])
 
 
 def test_normalised_importances_lie_between_zero_and_one(make, teach, permuted_lessons):
@@ -153,6 +184,8 @@ VARIANTS = [
     {"estimator": "empirical", "heads": "per-task", "interval": 3},
     {"warm": False, "normalise": "none", "interval": 7, "penalty_step": "implicit", "half": False},
     {"exemplars": 3, "class_weighted": True, "normalise": "per-tensor", "optimizer_reset": "none"},
+    {"fisher_update": "step", "clip": "task", "interval": 4},
+    {"score_fisher": "end", "interval": 4},
 ]
 
 

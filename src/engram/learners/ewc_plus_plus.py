@@ -1,7 +1,9 @@
 """EWC++ (Chaudhry et al. 2018, section 4.1): the Fisher information runs along with training, one for all tasks.
 
 Every `interval` steps  F ← α F̂ + (1 − α) F,  F̂ the mean over these steps of the batch's squared gradient; α weighs
-the newest estimate. After a task F and θ* are stored; loss of the next one  L + strength/2 · Σ F (θ − θ*)².
+the newest estimate. This is what the authors' code does; in the paper (equation 6 and the words after it) t counts
+single iterations: that is `fisher_update=step`. After a task F and θ* are stored; loss of the next one
+L + strength/2 · Σ F (θ − θ*)².
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ class EWCPlusPlus(PenaltyLearner):
     strength = setting(75_000.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
     alpha = setting(0.9, "α, the weight of the newest estimate in the running Fisher information", above=0, at_most=1)
     interval = setting(10, "steps that one estimate is the mean of; a shorter task is one interval", at_least=1)
+    fisher_update = setting(
+        "interval",
+        "the running Fisher information takes in each interval's mean (the authors' code) or every step (the paper)",
+        choices=("interval", "step"),
+    )
     estimator = setting(
         "batch",
         "of a batch: its squared mean gradient (batch), or the exact mean of its samples' squares (empirical)",
@@ -49,6 +56,11 @@ class EWCPlusPlus(PenaltyLearner):
         self.vectors["fisher"] = torch.zeros(size) if running is None else pad(running, size)
         self.vectors["squares"] = torch.zeros(size)  # the mean of this interval's estimates, as it grows
 
+    @property
+    def estimate_steps(self) -> int:
+        """Over how many steps one estimate is taken."""
+        return int(self.interval) if self.fisher_update == "interval" else 1
+
     def pull(self) -> Pull | None:
         if "anchor" not in self.vectors:
             return None
@@ -63,7 +75,7 @@ class EWCPlusPlus(PenaltyLearner):
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         if self.estimator == "empirical":
-            self.vectors["squares"].add_(self.sample_squares(x, y)[self.held], alpha=1 / self.interval)
+            self.vectors["squares"].add_(self.sample_squares(x, y)[self.held], alpha=1 / self.estimate_steps)
         return super().loss(x, y)
 
     def sample_squares(self, x: Tensor, y: Tensor) -> Tensor:
@@ -83,23 +95,26 @@ class EWCPlusPlus(PenaltyLearner):
     def edit(self) -> None:
         if self.estimator == "batch":
             grad = self.plain_grad[self.held]
-            self.vectors["squares"].addcmul_(grad, grad, value=1 / self.interval)
+            self.vectors["squares"].addcmul_(grad, grad, value=1 / self.estimate_steps)
 
     def after_step(self) -> None:
-        done = (self.step or 0) + 1
-        if done % self.interval == 0:
-            self.close_interval()
+        if self.is_last_of(self.estimate_steps):
+            self.update_fisher()
 
-    def close_interval(self) -> None:
+    def is_last_of(self, steps: int) -> bool:
+        """Whether the present step is the last of so many."""
+        return ((self.step or 0) + 1) % steps == 0
+
+    def update_fisher(self) -> None:
         """Bring the estimate of the last steps into the running Fisher information."""
         squares = self.vectors["squares"]
         self.vectors["fisher"].lerp_(squares, self.alpha)
         squares.zero_()
 
     def end(self, lesson: Lesson) -> None:
-        if self.step and self.step < self.interval:  # or a short task would leave no trace
-            self.vectors["squares"] *= self.interval / self.step
-            self.close_interval()
+        if self.step and self.step < self.estimate_steps:  # or a short task would leave no trace
+            self.vectors["squares"] *= self.estimate_steps / self.step
+            self.update_fisher()
         self.vectors["importance"] = self.vectors["fisher"].clone()
         self.vectors["anchor"] = self.network.theta[self.held].clone()
         del self.vectors["squares"]

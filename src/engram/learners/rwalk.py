@@ -1,12 +1,16 @@
 """Riemannian walk (Chaudhry et al. 2018, equations 6 to 8): the running Fisher information plus a score of the path.
 
 Each step  ω ← ω − g·Δθ,  with g the plain gradient before the step and Δθ the step that was really made.
-Every `interval` steps  s ← s + max(0, ω / (½ F Δθ² + ε)),  Δθ the way since the last time and F not yet updated;
-then F is updated as in EWC++ and ω begins at 0. After a task the scores are averaged with those of the tasks before,
-F and the scores are each brought to 0 … 1, and the loss of the next task is  L + strength · Σ (F + s)(θ − θ*)².
+Every `interval` steps  s ← s + max(0, ω / (½ F Δθ² + ε)),  Δθ the way since the last time and F as it was then; and ω
+begins at 0. F is updated as in EWC++: after each interval, or after every step (`fisher_update`). After a task the
+scores are averaged with those of the tasks before, F and the scores are each brought to 0 … 1, and the loss of the
+next task is  L + strength · Σ (F + s)(θ − θ*)².
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -37,12 +41,20 @@ class RWalk(EWCPlusPlus):
         choices=("interval", "task"),
     )
 
+    score_fisher = setting(
+        "start",
+        "F in the score's denominator: where the interval starts (Fᵗ, as the paper writes it), or where it ends",
+        choices=("start", "end"),
+    )
+
     def begin(self, lesson: Lesson) -> None:
         super().begin(lesson)
         theta = self.network.theta[self.held]
         for name in ("path", "gained"):  # ω of this interval, and the scores of this task
             self.vectors[name] = torch.zeros_like(theta)
         self.vectors["waypoint"] = theta.clone()
+        if self.fisher_update == "step" and self.score_fisher == "start":
+            self.vectors["metric"] = self.vectors["fisher"].clone()  # F at the waypoint, from which it runs away
 
     def weight(self) -> Tensor:
         return 2 * self.strength * (self.normalised("importance") + self.normalised("score"))
@@ -54,23 +66,35 @@ class RWalk(EWCPlusPlus):
 
     def after_step(self) -> None:
         self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
-        super().after_step()
+        self._score_around(super().after_step, self.is_last_of(self.interval))
+
+    def _score_around(self, update: Callable[[], None], closing: bool) -> None:
+        """Let F be updated; where an interval closes, its score is added with F from before that or from after."""
+        if closing and self.score_fisher == "start":
+            self.close_interval()
+        update()
+        if closing and self.score_fisher == "end":
+            self.close_interval()
+        if closing and "metric" in self.vectors:
+            self.vectors["metric"].copy_(self.vectors["fisher"])
 
     def close_interval(self) -> None:
+        """Add the score of the way since the waypoint, and begin the next interval here."""
         theta, path, waypoint = self.network.theta[self.held], self.vectors["path"], self.vectors["waypoint"]
         way = torch.sub(theta, waypoint, out=waypoint)
         gain = path.relu_() if self.clip == "interval" else path
-        add_score(self.vectors["gained"], gain, self.vectors["fisher"], way, self.damping, self.half)
-        super().close_interval()
+        fisher = self.vectors.get("metric", self.vectors["fisher"])
+        add_score(self.vectors["gained"], gain, fisher, way, self.damping, self.half)
         path.zero_()
         waypoint.copy_(theta)
 
     def end(self, lesson: Lesson) -> None:
-        super().end(lesson)
+        self._score_around(partial(super().end, lesson), closing=0 < (self.step or 0) < self.interval)
         gained = self.vectors.pop("gained").relu_()
         before = self.vectors.get("score")
         self.vectors["score"] = gained if before is None else (pad(before, len(gained)) + gained) / 2
-        del self.vectors["path"], self.vectors["waypoint"]
+        for name in ("path", "waypoint", "metric"):
+            self.vectors.pop(name, None)
 
 
 def add_score(scores: Tensor, path: Tensor, fisher: Tensor, way: Tensor, damping: float, half: bool = True) -> Tensor:
