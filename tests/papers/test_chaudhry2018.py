@@ -72,13 +72,30 @@ def test_the_weight_is_varied_over_what_was_published_and_two_more():
     assert len(labels) == 9 + 2
 
 
-def test_each_variant_of_rwalk_differs_from_the_row_of_table_1_in_what_its_name_says():
+def test_the_rows_of_ewc_and_rwalk_follow_the_text():
+    """F at every iteration (after equation 6); a score is a sum from one iteration to another, set to 0 if negative."""
+    for name, data in (("table1", "mnist"), ("table3", "mnist"), ("fig4", "mnist"), ("table2", "tiny-imagenet100-32")):
+        for entry in experiment(name, "paper", data).entries:
+            settings = entry.run["settings"]
+            if entry.run["learner"] in ("ewc++", "rwalk"):
+                assert settings["fisher_update"] == "step"
+            if entry.run["learner"] == "rwalk":
+                assert (settings["clip"], settings.get("score_fisher", "start")) == ("task", "start")
+
+
+def test_each_variant_of_rwalk_differs_from_the_code_in_what_its_name_says():
     rows = {entry.label: entry.run["settings"] for entry in experiment("variants", "paper").entries}
-    base = next(e.run["settings"] for e in experiment("table1", "paper").entries if e.label == "single: RWalk")
-    assert len(rows) == 11 * 3
-    assert rows["as in Table 1 @ 1000"] == base
-    changed = {k: v for k, v in rows["not normalised, ε = 1e-8 @ 1000"].items() if v != base.get(k)}
-    assert changed == {"normalise": "none", "damping": 1e-8}
+    table1 = next(e.run["settings"] for e in experiment("table1", "paper").entries if e.label == "single: RWalk")
+    assert len(rows) == 14 * 3
+    assert rows["as in Table 1: F at every step, negative sums clipped @ 1000"] == table1
+    base = rows["as in the code @ 1000"]
+    for name, expected in (
+        ("not normalised, ε = 1e-8", {"normalise": "none", "damping": 1e-8}),
+        ("F at every step", {"fisher_update": "step"}),
+        ("as in Table 1: F at every step, negative sums clipped", {"fisher_update": "step", "clip": "task"}),
+    ):
+        changed = {k: v for k, v in rows[f"{name} @ 1000"].items() if v != base.get(k)}
+        assert changed == expected
 
 
 def test_what_there_is_on_each_kind_of_data():
