@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from engram import checkpoint
-from engram.core import State
+from engram.core import State, canonical
 from engram.errors import DamagedFile, StoreTrouble
 
 KEY = "k" * 40
@@ -26,13 +26,12 @@ def test_every_number_format_comes_back_bit_for_bit(dtype):
     assert torch.equal(found, tensor)
 
 
-@pytest.mark.parametrize(
-    "tensor", [torch.tensor(3.0), torch.empty(0), torch.arange(12.0).view(3, 4).t(), torch.empty(2, 0)]
-)
-def test_every_shape_and_layout_comes_back(tensor):
+@pytest.mark.parametrize("tensor", [torch.tensor(3.0), torch.empty(0), torch.arange(12.0)[1:], torch.empty(2, 0)])
+def test_every_shape_comes_back_where_torch_would_put_it(tensor):
     found = checkpoint.decode(checkpoint.encode(State({"t": tensor}, {}), KEY), KEY, "here").tensors["t"]
     assert found.shape == tensor.shape
     assert torch.equal(found, tensor)
+    assert canonical(found) is found
 
 
 def test_special_values_keep_their_bits():

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 import torch
 
-from engram.core import Lesson, Outline, Split, Stream, Task
-from engram.errors import BadData
+from engram.core import ALIGNMENT, Lesson, Outline, Split, State, Stream, Task, canonical
+from engram.errors import BadData, BadState
 
 X = torch.arange(24, dtype=torch.uint8).view(6, 1, 2, 2)
 Y = torch.tensor([0, 1, 2, 0, 1, 2])
@@ -171,3 +171,35 @@ def test_the_digest_changes_with_any_label():
         return Stream({}, Outline((1, 2, 2), (0, 1, 2)), 1, lambda k, v: Task("t", k, (0, 1, 2), split, split, split))
 
     assert stream(Y).digest() == stream(Y.clone()).digest() != stream(Y.flip(0)).digest()
+
+
+COLUMNS = {
+    "a matrix": torch.zeros(3, 2).t(),
+    "one column": torch.zeros(1, 3).t(),
+    "one channel, last": torch.zeros(3, 8, 8, 1).permute(0, 3, 1, 2),
+}
+
+
+@pytest.mark.parametrize("values", COLUMNS.values(), ids=COLUMNS)
+def test_no_state_is_made_of_a_tensor_that_a_file_would_give_back_in_another_order(values):
+    with pytest.raises(BadState, match=r"tensor 'w' of shape .* use engram.core.canonical"):
+        State({"w": values}, {})
+    assert State({"w": canonical(values)}, {}).tensors["w"].stride() == torch.zeros(values.shape).stride()
+
+
+def test_canonical_tensors_are_left_as_they_are_and_others_copied():
+    values = torch.arange(40.0)
+    assert canonical(values) is values
+    assert canonical(values[16:]).data_ptr() == values[16:].data_ptr()
+    shifted = canonical(values[1:])
+    assert torch.equal(shifted, values[1:])
+    assert shifted.data_ptr() % ALIGNMENT == 0 != values[1:].data_ptr() % ALIGNMENT
+
+
+def test_neither_the_order_nor_the_address_of_the_data_reaches_a_batch():
+    images = torch.rand(6, 8, 8, 1, generator=torch.Generator().manual_seed(0)).permute(0, 3, 1, 2)
+    elsewhere = torch.empty(1 + images.numel())[1:].view(6, 1, 8, 8).copy_(images)
+    for x in (images, elsewhere):
+        split = Split(x, torch.arange(6))
+        for found in (split.batch(slice(1, 5))[0], next(split.batches(4))[0], Split.join([split]).x):
+            assert canonical(found) is found

@@ -19,7 +19,7 @@ import safetensors
 import safetensors.numpy
 import safetensors.torch
 
-from engram.core import State
+from engram.core import State, canonical
 from engram.errors import DamagedFile, StoreTrouble
 
 _MAGIC = b"engram-checkpoint 1 "
@@ -58,7 +58,7 @@ def _decode(start: bytes, body: bytes, key: str, where: object) -> State:
         metadata = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])["__metadata__"]
         rest = json.loads(metadata["engram"])
         plain, owner = rest["plain"], str(rest["key"])
-        tensors = {name: tensors[name] for name in rest["names"]}
+        tensors = {name: canonical(tensors.pop(name)) for name in rest["names"]}  # they lie wherever they were read
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedFile(f"{where} cannot be read ({error}); it was not used") from error
     if owner != key:

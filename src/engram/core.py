@@ -17,7 +17,30 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from engram.errors import BadData
+from engram.errors import BadData, BadState
+
+ALIGNMENT = 64  # bytes: a tensor that torch makes begins at a multiple of them
+
+
+def is_row_by_row(values: Tensor) -> bool:
+    """Whether the values lie in memory in the order in which they are counted, dimensions of size 1 included: these are
+    no matter to `is_contiguous`, but products and convolutions choose their way by them."""
+    expected = 1
+    for size, stride in zip(reversed(values.shape), reversed(values.stride())):
+        if stride != expected:
+            return False
+        expected *= max(size, 1)
+    return True
+
+
+def canonical(values: Tensor) -> Tensor:
+    """The values row by row in memory, from where torch would put a tensor of their own; themselves if that is so.
+
+    The same product of the same numbers can round differently when they lie in another order or at another address.
+    """
+    if values.data_ptr() % ALIGNMENT == 0 and is_row_by_row(values):
+        return values
+    return values.clone(memory_format=torch.contiguous_format)
 
 
 @dataclass(frozen=True)
@@ -91,7 +114,7 @@ class Split:
         x = self.raw(index)
         x = x.float() if x.dtype != torch.float32 else x
         x = x * self.scale if self.scale != 1.0 else x
-        return (x if self.shift is None else x - self.shift), pick(self.y, index)
+        return canonical(x if self.shift is None else x - self.shift), pick(self.y, index)
 
     def take(self, index: Tensor) -> Split:
         """The split that holds only these positions."""
@@ -114,7 +137,8 @@ class Split:
         everything, y = slice(None), torch.cat([s.y for s in splits])
         first = splits[0]
         if all(s.x.dtype == first.x.dtype and s.scale == first.scale and _same(s.shift, first.shift) for s in splits):
-            return Split(torch.cat([s.raw(everything) for s in splits]), y, scale=first.scale, shift=first.shift)
+            x = canonical(torch.cat([s.raw(everything) for s in splits]))
+            return Split(x, y, scale=first.scale, shift=first.shift)
         return Split(torch.cat([s.batch(everything)[0] for s in splits]), y)
 
 
@@ -227,10 +251,23 @@ class Step(NamedTuple):
 
 @dataclass
 class State:
-    """The whole truth about a learner between two steps: tensors, and plain JSON for the rest."""
+    """The whole truth about a learner between two steps: tensors, and plain JSON for the rest.
+
+    A file gives tensors back row by row. A learner that holds one in another order would go on with other bits than its
+    copy that was saved and loaded, and nobody but the learner can change what it computes with: so no state can be made
+    of such a tensor, whoever makes it, and what `Learner.load` is given is always row by row.
+    """
 
     tensors: dict[str, Tensor]
     plain: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name, values in self.tensors.items():
+            if isinstance(values, Tensor) and not is_row_by_row(values):
+                raise BadState(
+                    f"tensor '{name}' of shape {tuple(values.shape)} has the strides {values.stride()}, which a file "
+                    "does not keep; where the learner makes it, use engram.core.canonical(tensor)"
+                )
 
 
 class Learner:

@@ -34,6 +34,10 @@ class BadRecord(EngramError):
     """Numbers from which a metric cannot be computed."""
 
 
+class BadState(EngramError):
+    """A learner's state that would not come back from a file as it was."""
+
+
 class NeedsTask(EngramError):
     """A learner with a part of its own for every task was asked to predict without being told the task."""
 

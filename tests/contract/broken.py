@@ -166,6 +166,26 @@ class SharesWhatItLoads(Ridge):
         self.gram = state.tensors["gram"]
 
 
+class KeepsColumns(Ridge):
+    """Its solution lies in memory as a solver leaves it: column by column, also where there is one column only."""
+
+    name = "keeps-columns"
+
+    def _solve(self, lesson):
+        super()._solve(lesson)
+        self.solution = self.solution.t().clone(memory_format=torch.contiguous_format).t()
+
+
+class KeepsWhatItLoads(Ridge):
+    """Never writes to its solution, and yet computes with it where somebody else put it."""
+
+    name = "keeps-what-it-loads"
+
+    def load(self, state):
+        super().load(state)
+        self.solution = state.tensors["parameters"]
+
+
 class KeepsTheLesson(Finetune):
     name = "keeps-the-lesson"
 

@@ -69,6 +69,8 @@ CAUGHT = {
     broken.ScalesTheDataInPlace: "leaves-data-alone",
     broken.KeepsAnObjectInItsState: "state-is-plain",
     broken.KeysItsStateByNumber: "state-is-plain",
+    broken.KeepsColumns: "state-is-plain",
+    broken.KeepsWhatItLoads: "memory-makes-no-difference",
     broken.GrowsWhenLoaded: "loading-gives-the-same-learner",
     broken.SharesWhatItLoads: "loading-copies",
     broken.ForgetsItsOptimiser: "resumes-inside-a-lesson",
@@ -96,6 +98,7 @@ def test_a_broken_promise_is_caught(cls, caught_by):
         broken.GivesDoubles,
         broken.UsesBatchStatistics,
         broken.IsLateTooEarly,
+        broken.KeepsWhatItLoads,
         broken.HasNoHelp,
     ],
 )

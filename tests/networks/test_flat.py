@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from engram.networks import Blueprint, Outputs
+from engram.core import is_row_by_row
+from engram.networks import Blueprint, FlatNetwork, Outputs, network_class
 
 
 @pytest.fixture
@@ -102,3 +103,12 @@ def test_rows_beyond_the_active_ones_get_no_gradient(network):
     network.append(torch.ones(2, 5))
     _backward(network, Outputs(0, 3))
     assert (network.head_grad[3:] == 0).all()
+
+
+def test_buffers_are_laid_out_row_by_row_whatever_a_trunk_made():
+    trunk = network_class("mlp")((4,), 0, Blueprint.of("mlp", widths="3").settings)
+    trunk.register_buffer("basis", torch.arange(6.0).view(2, 3).t())
+    buffer = FlatNetwork(trunk).buffers()["basis"]
+    assert buffer is trunk.basis
+    assert torch.equal(buffer, torch.arange(6.0).view(2, 3).t())
+    assert is_row_by_row(buffer)

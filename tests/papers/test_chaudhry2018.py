@@ -98,6 +98,12 @@ def test_each_variant_of_rwalk_differs_from_the_code_in_what_its_name_says():
         assert changed == expected
 
 
+def test_of_rows_that_were_not_asked_for_nothing_is_claimed(record_like):
+    some = [line for line in lines("variants", record_like, lambda label: 0.5) if "F at every" in line.entry.label]
+    verdicts = [verdict["verdict"] for verdict in experiment("variants", "paper").verdicts(some)]
+    assert verdicts == ["unknown", "NOT held"]
+
+
 def test_what_there_is_on_each_kind_of_data():
     names = {data: [e.name for e in RWALK.find(None, "paper", data)] for data in ("mnist", "tiny-imagenet100-32")}
     assert names["mnist"] == ["table1", "table3", "variants", "fig2", "fig3", "fig4", "fig5"]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from engram.checkpoint import decode, encode
-from engram.core import Learner, Lesson, Outline, Split, State, Step
+from engram.core import ALIGNMENT, Learner, Lesson, Outline, Split, State, Step
 from engram.errors import BadSetting
 from engram.networks import Blueprint
 from engram.randomness import generator
@@ -112,11 +112,29 @@ def saved(learner: Learner) -> State:
     return State(dict(sorted(state.tensors.items(), reverse=True)), state.plain)
 
 
+def moved(state: State) -> State:
+    """The same state at addresses where torch would put no tensor of its own: a file's or another's memory."""
+    tensors = {}
+    for name, values in state.tensors.items():
+        space = torch.empty(values.numel() + 1, dtype=values.dtype)
+        tensors[name] = space[1:].view(values.shape).copy_(values)
+    return State(tensors, state.plain)
+
+
 def heir(case: Case, learner: Learner, **settings: Any) -> Learner:
     """A fresh learner that was given the other's state through a checkpoint."""
     fresh = case.learner(**settings)
     fresh.load(saved(learner))
     return fresh
+
+
+def other_place(expected: State, found: State) -> str:
+    """The first tensor that lies at another kind of address in one of two states, in words; empty where none does."""
+    for name, values in expected.tensors.items():
+        places = [t.data_ptr() % ALIGNMENT for t in (values, found.tensors[name])]
+        if values.numel() and places[0] != places[1]:
+            return f"tensor '{name}' begins {places[1]} bytes after a multiple of {ALIGNMENT}, not {places[0]}"
+    return ""
 
 
 def difference(expected: State, found: State) -> str:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 
-from engram.checks.case import CLASSES, Case, Failed, asked, difference, heir, same_bits, saved, steps, teach
+from engram.checks.case import (
+    CLASSES,
+    Case,
+    Failed,
+    asked,
+    difference,
+    heir,
+    moved,
+    other_place,
+    same_bits,
+    saved,
+    steps,
+    teach,
+)
 from engram.core import Learner, Lesson, State
 from engram.costs import itemise
 
 
 def state_is_plain(case: Case) -> None:
-    """The state is tensors and plain JSON, inside a lesson and between two."""
+    """The state is tensors that lie row by row and plain JSON, inside a lesson and between two."""
     learner = case.learner()
     for lesson in case.lessons[:2]:
         for _ in steps(learner, lesson):
@@ -53,10 +66,7 @@ def loading_gives_the_same_learner(case: Case) -> None:
     """A fresh learner that loads a state predicts the same, to the last bit, and has the same state."""
     learner = case.taught()
     copy = heir(case, learner)
-    for task in range(len(CLASSES)):
-        x, _ = case.test(task).batch(slice(None))
-        if not same_bits(learner.predict(x, task), copy.predict(x, task)):
-            raise Failed(f"after load the scores of task {task + 1} differ; put what predict needs into the state")
+    _must_predict_the_same(case, learner, copy, range(len(CLASSES)), "after load")
     found = difference(saved(learner), saved(copy)) or _outside_the_state(learner, copy)
     if found:
         raise Failed(f"after load the learner should be the same but {found}; put it into state and take it up in load")
@@ -68,6 +78,29 @@ def _outside_the_state(one: Learner, other: Learner) -> str:
     if list(one.columns(asked(one, 0))) != list(other.columns(asked(other, 0))):
         return "columns() differs"
     return "" if same_bits(one.parameters(), other.parameters()) else "parameters() differs"
+
+
+def memory_makes_no_difference(case: Case) -> None:
+    """Where a loaded state lay in memory changes no bit of what is predicted and learned after it."""
+    learner, other = case.taught(2), case.learner()
+    other.load(moved(saved(learner)))
+    found = other_place(learner.state(), other.state())
+    if found:
+        raise Failed(
+            f"after load from elsewhere in memory {found}, and products of the same numbers round differently there; "
+            "clone tensors in load"
+        )
+    _must_predict_the_same(case, learner, other, range(2), "after load from elsewhere in memory")
+    for one in (learner, other):
+        teach(one, case.lessons[2:])
+    _must_agree(learner, other, "its state was loaded from elsewhere in memory")
+
+
+def _must_predict_the_same(case: Case, one: Learner, other: Learner, tasks: Iterable[int], when: str) -> None:
+    for task in tasks:
+        x, _ = case.test(task).batch(slice(None))
+        if not same_bits(one.predict(x, task), other.predict(x, task)):
+            raise Failed(f"{when} the scores of task {task + 1} differ; put what predict needs into the state")
 
 
 def loading_copies(case: Case) -> None:
@@ -152,6 +185,7 @@ def counts_bytes(case: Case) -> None:
 CHECKS: Sequence[Any] = (
     state_is_plain,
     loading_gives_the_same_learner,
+    memory_makes_no_difference,
     loading_copies,
     resumes_inside_a_lesson,
     resumes_between_lessons,

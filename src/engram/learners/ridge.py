@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engram.core import Learner, Lesson, Outline, State, Step
+from engram.core import Learner, Lesson, Outline, State, Step, canonical
 from engram.costs import solve_flops
 from engram.errors import BadData, Diverged
 from engram.learners.outputs import OutputLayer
@@ -98,7 +98,7 @@ class Ridge(Learner):
                 f"the equations have no finite solution at task {lesson.index + 1} ({lesson.name}); "
                 f"raise the strength (now {self.strength:g})"
             )
-        self.solution = solution
+        self.solution = canonical(solution)  # it comes column by column
         self.operations += solve_flops(len(self.gram), self.moment.shape[1])
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:

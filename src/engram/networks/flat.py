@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engram.core import canonical
 from engram.networks.chain import chain_scores, chain_start
 from engram.networks.trunk import Trunk
 
@@ -54,6 +55,8 @@ class FlatNetwork:
         self.first_linear = next((m for m in self.layers if isinstance(m, torch.nn.Linear)), None)
         self.trigger = torch.zeros((), requires_grad=True)
         self.grad_is_stale = True
+        for buffer in trunk.buffers():
+            buffer.data = canonical(buffer)
         self._lay_out(torch.cat([torch.empty(0), *(p.data.flatten() for p in trunk.parameters())]))
 
     @property

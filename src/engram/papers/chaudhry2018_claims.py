@@ -30,6 +30,8 @@ def _rwalk_at_its_best(lines: Lines) -> bool:
 
 def _spread_over_strengths(lines: Lines, method: str, metric: str) -> float:
     values = [line.mean(metric) for label, line in lines.items() if label.startswith(method)]
+    if len(values) < 2:
+        raise KeyError(method)  # not asked for: nothing is known of its spread
     return max(values) - min(values)
 
 
