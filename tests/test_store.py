@@ -17,7 +17,13 @@ STATE = State({"w": torch.arange(4.0)}, {"step": 1})
 
 def make_row(sha: str = "aa") -> Row:
     return Row(
-        (0.5,), (0.75,), {"0": 0.5}, {"single": (0.1,)}, Curve((0, 2), (0.1, 0.2)), Cost({"total": 3}, 7, 0.5), sha
+        (0.5,),
+        (0.75,),
+        {"single": {"0": 0.5}},
+        {"single": (0.1,)},
+        {"single": Curve((0, 2), (0.1, 0.2))},
+        Cost({"total": 3}, 7, 0.5),
+        sha,
     )
 
 

@@ -31,7 +31,7 @@ class Forgetful(Learner):
 
 def forgotten(name, dataset):
     made = stream(name, dataset=dataset)
-    return look(Forgetful(made[1], made.outline.classes), made.tasks), made
+    return look(Forgetful(made[1], made.outline.classes), made.tasks)["single"], made
 
 
 @pytest.mark.parametrize("name", ["d5-5a", "d5-5h", "d9-1a", "d9-1c"])
@@ -41,7 +41,7 @@ def test_the_union_is_exactly_the_share_of_the_second_task(name):
     assert moment.tasks == (0.0, 1.0)
     assert moment.union == sizes[1] / sum(sizes)
     assert sum(sizes) == len(datasets.load("digits").y_test)
-    assert evaluate(Forgetful(made[1], made.outline.classes), made.tasks).union == moment.union
+    assert evaluate(Forgetful(made[1], made.outline.classes), made.tasks).union["single"] == moment.union
 
 
 @pytest.mark.skipif(not datasets.describe("mnist")["available"], reason="MNIST is not here: set ENGRAM_DATA")
@@ -62,7 +62,11 @@ def test_the_union_is_over_samples_and_not_over_tasks():
 def test_validation_is_of_the_task_being_learned_and_only_where_it_is_asked_for():
     made = stream("d5-5a", dataset="digits")
     learner = Forgetful(made[1], made.outline.classes)
-    assert look(learner, made.tasks).validation is None
-    assert look(learner, made.tasks, held_out=True).validation == pytest.approx(0.2, abs=0.05)  # it says one of five
-    assert look(learner, made.tasks[:1], held_out=True).validation == 0.0
-    assert look(learner, made.with_validation(0.0).tasks, held_out=True).validation is None
+
+    def validation(tasks, **how):
+        return look(learner, tasks, **how)["single"].validation
+
+    assert validation(made.tasks) is None
+    assert validation(made.tasks, held_out=True) == pytest.approx(0.2, abs=0.05)  # it says one of five
+    assert validation(made.tasks[:1], held_out=True) == 0.0
+    assert validation(made.with_validation(0.0).tasks, held_out=True) is None

@@ -47,6 +47,7 @@ def run(
     stream_seed: int | None = None,
     curve: Sequence[int] = (),
     references: bool = False,
+    evaluate: str = "all",
     **settings: Any,
 ) -> Record | list[Record]:
     """Train one learner on one stream and return its record; with several `seeds`, a list of records.
@@ -59,6 +60,8 @@ def run(
     for learners that need it). With a `store` folder everything is kept and a killed run goes on where it was;
     without one a temporary folder is used. `curve` asks for the test accuracy after these numbers of steps of each
     task; `references` trains the joint and isolated models that intransigence and transfer are measured against.
+    `evaluate` thins out what is measured: "all" (every task seen after every task), "diagonal" (the task just learned),
+    "last" (nothing before the last task) or "every 10"; after the last task everything is measured in any case.
     `jobs` is the number of worker processes.
     """
     request = Request(
@@ -72,6 +75,7 @@ def run(
         stream_seed=stream_seed,
         curve=curve,
         references=references,
+        evaluate=evaluate,
         settings=settings,
     )
     records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs)

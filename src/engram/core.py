@@ -313,7 +313,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class Curve:
-    """Test accuracy on the current task while it is learned, at given numbers of steps.
+    """Test accuracy on the current task while it is learned, at given numbers of steps, in one reading of the scores.
 
     Where a protocol asks for it, also on every task seen so far (`tasks`, one tuple a moment), on all their samples
     together (`union`), and on the current task's validation data.
@@ -337,14 +337,28 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured at one node: accuracy on the tasks seen, in order of first appearance, and on the `union` of
-    their test sets (single-head where that exists)."""
+    """What was measured at one node, in two readings of the same scores: `single` (over all classes seen; None for a
+    learner that must be told the task) and `multi` (over the task's own). What is a mapping has a part for each reading
+    that was measured.
+
+    Accuracies are those on the tasks seen, in order of first appearance; on some of them only where `places` says so.
+    Those on each class and on the `union` of all test sets are there if all tasks were measured.
+    """
 
     single: tuple[float, ...] | None
     multi: tuple[float, ...]
-    per_class: Mapping[str, float]
+    per_class: Mapping[str, Mapping[str, float]]
     validation: Mapping[str, tuple[float, ...]]
-    curve: Curve | None
+    curves: Mapping[str, Curve]
     cost: Cost
     parameters_sha256: str
-    union: float | None = None
+    union: Mapping[str, float] = field(default_factory=dict)
+    places: tuple[int, ...] | None = None
+
+    def reading(self, head: str) -> str:
+        """What a record with this head reads: single-head accuracies only where there are some."""
+        return "multi" if self.single is None else head
+
+    def accuracy(self, head: str) -> tuple[float, ...]:
+        """On each task that was measured."""
+        return self.multi if self.single is None or head == "multi" else self.single

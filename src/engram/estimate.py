@@ -71,12 +71,14 @@ class Asked(NamedTuple):
     def scored(self, steps: float) -> int:
         """Samples that are predicted in a lesson of so many steps and at its end."""
         seen, current = [self.stream[task] for task in self.node.tasks], self.stream[self.growth.tasks[-1]]
-        test, held_out = sum(len(task.test) for task in seen), sum(len(task.validation) for task in seen)
+        test = sum(len(task.test) for task in seen)
         if self.growth.every:
             along = (math.ceil(steps / self.growth.every) + 1) * (test + len(current.validation))
         else:
             along = sum(step <= steps for step in self.growth.curve) * len(current.test)
-        return along + test + held_out
+        if self.node.measured is None:
+            return along + test + sum(len(task.validation) for task in seen)
+        return along + sum(len(seen[place].test) for place in self.node.measured) + len(current.validation)
 
 
 @dataclass(frozen=True)
@@ -213,5 +215,5 @@ def _scoring(learner: Learner, task: Task) -> float:
     """Seconds of predicting one sample."""
     some = task.test.take(torch.arange(min(TEST_SAMPLES, len(task.test))))
     start = time.process_time()
-    hits(learner, task, some)
+    hits(learner, [task], [some])
     return (time.process_time() - start) / max(len(some), 1)

@@ -1,97 +1,178 @@
 """Accuracy of a learner on tasks: single-head over all classes seen, multi-head over the task's own.
 
-Evaluation changes no state.
+Both are readings of the same scores. Whatever is measured comes by reading: `{"single": …, "multi": …}`, without
+`single` for a learner that must be told the task. Evaluation changes no state.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from engram.core import Learner, Split, Task
+from engram.core import Curve, Learner, Split, Task
 from engram.errors import Diverged
 
 BATCH = 250  # larger ones leave the cache: convolutions are a tenth slower with 1000
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Accuracy on each task. `single` is None for a learner that must be told the task. `union` is the share of all
-    test samples that are right, whichever task they are of."""
+class Hits:
+    """For every sample its label, the place of its task among `tasks` tasks, and whether each reading got it right."""
 
-    single: tuple[float, ...] | None
-    multi: tuple[float, ...]
-    union: float
-    per_class: Mapping[str, float]
-    validation: Mapping[str, tuple[float, ...]]
+    tasks: int
+    labels: Tensor
+    places: Tensor
+    right: Mapping[str, Tensor]
+
+    def shares(self) -> dict[str, tuple[float, ...]]:
+        """Accuracy on each task."""
+        return {head: tuple(_shares(right, self.places, self.tasks)) for head, right in self.right.items()}
+
+    def union(self) -> dict[str, float]:
+        """The share of all samples that are right, whichever task they are of."""
+        return {head: share(right) for head, right in self.right.items() if len(right)}
+
+    def per_class(self) -> dict[str, dict[str, float]]:
+        """Accuracy on each class over all tasks that have it."""
+        found, places = torch.unique(self.labels, return_inverse=True)
+        names = [str(label) for label in found.tolist()]
+        shares = {head: _shares(right, places, len(names)) for head, right in self.right.items()}
+        return {head: dict(zip(names, values, strict=True)) for head, values in shares.items()}
 
 
 @dataclass(frozen=True)
-class Hits:
-    """For every sample its label, and whether each reading of the scores got it right."""
+class Evaluation:
+    """What was measured on some tasks: accuracy on each, on all their test samples together, and on each class; and on
+    the validation data of these tasks or of others."""
 
-    labels: Tensor
-    single: Tensor | None
-    multi: Tensor
-
-    @property
-    def best(self) -> Tensor:
-        """The single-head reading where there is one."""
-        return self.multi if self.single is None else self.single
+    shares: Mapping[str, tuple[float, ...]]
+    union: Mapping[str, float]
+    per_class: Mapping[str, Mapping[str, float]]
+    validation: Mapping[str, tuple[float, ...]]
 
 
-def evaluate(learner: Learner, tasks: Sequence[Task]) -> Evaluation:
-    """Test accuracy on every task, and validation accuracy where there is validation data."""
-    test = [hits(learner, task, task.test) for task in tasks]
-    validation: dict[str, tuple[float, ...]] = {}
-    if all(len(task.validation) for task in tasks):
-        held_out = [hits(learner, task, task.validation) for task in tasks]
-        validation = {"single": _shares(h.best for h in held_out), "multi": _shares(h.multi for h in held_out)}
-    return Evaluation(
-        single=None if learner.needs_task else _shares(h.best for h in test),
-        multi=_shares(h.multi for h in test),
-        union=_pooled(test),
-        per_class=_per_class(test),
-        validation=validation,
-    )
+def evaluate(learner: Learner, tasks: Sequence[Task], held_out: Sequence[Task] | None = None) -> Evaluation:
+    """Test accuracy on every task, and validation accuracy (on the tasks of `held_out`, if it is given) where all of
+    them have validation data."""
+    test = hits(learner, tasks, [task.test for task in tasks])
+    asked = tasks if held_out is None else held_out
+    measurable = all(len(task.validation) for task in asked)
+    validation = hits(learner, asked, [task.validation for task in asked]).shares() if measurable else {}
+    return Evaluation(test.shares(), test.union(), test.per_class(), validation)
 
 
 class Moment(NamedTuple):
-    """Accuracy in the middle of a lesson: on each task's test data, on all of it together, and on held-out samples of
-    the task being learned."""
+    """Accuracy in the middle of a lesson, in one reading: on each task's test data, on all of it together, and on
+    held-out samples of the task being learned."""
 
     tasks: tuple[float, ...]
     union: float
     validation: float | None
 
 
-def look(learner: Learner, seen: Sequence[Task], held_out: bool = False) -> Moment:
-    """A point of a learning curve. The last task is the one being learned."""
-    test = [hits(learner, task, task.test) for task in seen]
-    current = seen[-1]
-    measured = held_out and len(current.validation) > 0
-    validation = share(hits(learner, current, current.validation).best) if measured else None
-    return Moment(_shares(h.best for h in test), _pooled(test), validation)
+def look(learner: Learner, seen: Sequence[Task], held_out: bool = False) -> dict[str, Moment]:
+    """A point of a learning curve by reading. The last task is the one being learned."""
+    test = hits(learner, seen, [task.test for task in seen])
+    validation: dict[str, tuple[float, ...]] = {}
+    if held_out and len(seen[-1].validation):
+        validation = hits(learner, seen[-1:], [seen[-1].validation]).shares()
+    union = test.union()
+    return {
+        head: Moment(shares, union[head], validation[head][0] if validation else None)
+        for head, shares in test.shares().items()
+    }
 
 
-def hits(learner: Learner, task: Task, split: Split) -> Hits:
-    asked = task.index if learner.needs_task else None
-    classes = torch.tensor(learner.columns(asked))
-    other = torch.tensor([label not in set(task.classes) for label in classes.tolist()])
-    single, multi = [], []
-    for x, y in split.batches(BATCH):
-        scores = learner.predict(x, asked)
-        if not torch.isfinite(scores).all():
+def read_moment(saved: Any, needs_task: bool) -> dict[str, Moment]:
+    """A point of a curve that went through JSON; older ones had one reading, and no name for it."""
+    named = saved if isinstance(saved, Mapping) else {"multi" if needs_task else "single": saved}
+    return {head: Moment(tuple(tasks), *rest) for head, (tasks, *rest) in named.items()}
+
+
+def curves_of(moments: Sequence[tuple[int, Mapping[str, Moment]]], wide: bool) -> dict[str, Curve]:
+    """The curve in each reading that all moments have; of all tasks seen if it is `wide`, else of the current one."""
+    heads = [head for head in (moments[0][1] if moments else ()) if all(head in moment for _, moment in moments)]
+    steps = tuple(step for step, _ in moments)
+    return {head: _curve(steps, [moment[head] for _, moment in moments], wide) for head in heads}
+
+
+def _curve(steps: tuple[int, ...], seen: Sequence[Moment], wide: bool) -> Curve:
+    current = tuple(moment.tasks[-1] for moment in seen)
+    if not wide:
+        return Curve(steps, current)
+    validation = tuple(moment.validation for moment in seen if moment.validation is not None)
+    return Curve(steps, current, tuple(m.tasks for m in seen), tuple(m.union for m in seen), validation)
+
+
+class _Piece(NamedTuple):
+    """Samples of one task on their way into a batch."""
+
+    task: Task
+    x: Tensor
+    y: Tensor
+
+
+def hits(learner: Learner, tasks: Sequence[Task], splits: Sequence[Split]) -> Hits:
+    """What the learner gets right of each task's split. Small ones share a batch, unless the learner has to be told the
+    task: a thousand predictions of two samples each take far longer than eight of 250."""
+    heads = ("multi",) if learner.needs_task else ("single", "multi")
+    right = {head: [torch.empty(0, dtype=torch.bool)] for head in heads}
+    for pieces in _batches(tasks, splits, apart=learner.needs_task):
+        for head, found in _judge(learner, pieces).items():
+            right[head].append(found)
+    sizes = torch.tensor([len(split) for split in splits], dtype=torch.int64)
+    labels = torch.cat([torch.empty(0, dtype=torch.int64), *(split.y for split in splits)])
+    places = torch.repeat_interleave(torch.arange(len(splits)), sizes)
+    return Hits(len(splits), labels, places, {head: torch.cat(found) for head, found in right.items()})
+
+
+def _batches(tasks: Sequence[Task], splits: Sequence[Split], apart: bool) -> Iterator[list[_Piece]]:
+    """Every sample once, in order: as many whole splits, or parts of a large one, as fit into a batch."""
+    pieces: list[_Piece] = []
+    room = BATCH
+    for task, split in zip(tasks, splits, strict=True):
+        for x, y in split.batches(BATCH):
+            if pieces and (apart or len(y) > room):
+                yield pieces
+                pieces, room = [], BATCH
+            pieces.append(_Piece(task, x, y))
+            room -= len(y)
+    if pieces:
+        yield pieces
+
+
+def _judge(learner: Learner, pieces: Sequence[_Piece]) -> dict[str, Tensor]:
+    """By reading, which samples of a batch are right."""
+    asked = pieces[0].task.index if learner.needs_task else None
+    classes, y = torch.tensor(learner.columns(asked)), torch.cat([piece.y for piece in pieces])
+    scores = learner.predict(torch.cat([piece.x for piece in pieces]), asked)
+    _check(scores, pieces)
+    if learner.needs_task:
+        return {"multi": classes[scores.argmax(1)] == y}
+    own = scores.masked_fill(_others(classes, pieces), -math.inf)
+    return {"single": classes[scores.argmax(1)] == y, "multi": classes[own.argmax(1)] == y}
+
+
+def _others(classes: Tensor, pieces: Sequence[_Piece]) -> Tensor:
+    """For every sample the columns that stand for no class of its task."""
+    kinds = {piece.task.classes: None for piece in pieces}
+    masks = {kind: ~torch.isin(classes, torch.tensor(kind)) for kind in kinds}
+    sizes = torch.tensor([len(piece.y) for piece in pieces])
+    return torch.stack([masks[piece.task.classes] for piece in pieces]).repeat_interleave(sizes, 0)
+
+
+def _check(scores: Tensor, pieces: Sequence[_Piece]) -> None:
+    if torch.isfinite(scores).all():
+        return
+    for piece, own in zip(pieces, scores.split([len(piece.y) for piece in pieces]), strict=True):
+        if not torch.isfinite(own).all():
+            task = piece.task
             raise Diverged(f"the scores on task {task.index + 1} ({task.name}) are not finite; lower the rate")
-        if not learner.needs_task:
-            single.append(classes[scores.argmax(1)] == y)
-            scores = scores.masked_fill(other, float("-inf"))
-        multi.append(classes[scores.argmax(1)] == y)
-    return Hits(split.y, torch.cat(single) if single else None, torch.cat(multi))
 
 
 def share(right: Tensor) -> float:
@@ -99,17 +180,8 @@ def share(right: Tensor) -> float:
     return int(right.sum()) / len(right)
 
 
-def _shares(rights: Iterator[Tensor]) -> tuple[float, ...]:
-    return tuple(share(right) for right in rights)
-
-
-def _pooled(results: Sequence[Hits]) -> float:
-    return share(torch.cat([h.best for h in results]))
-
-
-def _per_class(results: Sequence[Hits]) -> dict[str, float]:
-    """Accuracy on each class over all tasks that have it."""
-    found, places = torch.unique(torch.cat([h.labels for h in results]), return_inverse=True)
-    right = torch.cat([h.best for h in results])
-    totals, correct = torch.bincount(places).tolist(), torch.bincount(places, weights=right.double()).tolist()
-    return {str(label): hit / total for label, hit, total in zip(found.tolist(), correct, totals, strict=True)}
+def _shares(right: Tensor, groups: Tensor, count: int) -> list[float]:
+    """The share that is right in each of `count` groups of samples."""
+    totals = torch.bincount(groups, minlength=count).tolist()
+    correct = torch.bincount(groups, weights=right.double(), minlength=count).tolist()
+    return [hit / total for hit, total in zip(correct, totals, strict=True)]

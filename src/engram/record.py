@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -11,21 +12,36 @@ from engram.core import Cost, Curve, Row
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
-    return asdict(row)
+    """A row as it is stored. Where all tasks were measured their places go without saying."""
+    data = asdict(row)
+    if row.places is None:
+        del data["places"]
+    return {**data, "curves": {head: _curve_to_json(curve) for head, curve in row.curves.items()}}
 
 
 def row_from_json(data: Mapping[str, Any]) -> Row:
-    curve = data["curve"]
+    data = data if "curves" in data else _in_readings(data)
+    places = data.get("places")
     return Row(
         single=None if data["single"] is None else tuple(data["single"]),
         multi=tuple(data["multi"]),
         per_class=data["per_class"],
         validation={head: tuple(values) for head, values in data["validation"].items()},
-        curve=None if curve is None else _curve_from_json(curve),
+        curves={head: _curve_from_json(curve) for head, curve in data["curves"].items()},
         cost=Cost(**data["cost"]),
         parameters_sha256=data["parameters_sha256"],
-        union=data.get("union"),
+        union=data["union"],
+        places=None if places is None else tuple(places),
     )
+
+
+def _in_readings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of an older store, which had one reading of most things and did not name it."""
+    head = "multi" if data["single"] is None else "single"
+    names = ("per_class", "curve", "union")
+    named = {name: {} if data.get(name) in (None, {}) else {head: data[name]} for name in names}
+    validation = {name: values for name, values in data["validation"].items() if name in (head, "multi")}
+    return {**data, **named, "curves": named["curve"], "validation": validation}
 
 
 def _curve_to_json(curve: Curve) -> dict[str, Any]:
@@ -40,13 +56,22 @@ def _curve_from_json(data: Mapping[str, Any]) -> Curve:
 
 
 def at_stop(row: Row, step: int) -> Row:
-    """What was measured in the middle of a lesson, in place of its end. There is one reading of the head, and no
-    accuracy of single classes."""
-    assert row.curve is not None
-    moment = row.curve.steps.index(step)
-    tasks = row.curve.tasks[moment]
-    single = None if row.single is None else tasks
-    return replace(row, single=single, multi=tasks, union=row.curve.union[moment], per_class={}, validation={})
+    """What was measured in the middle of a lesson, in place of its end: no accuracy of single classes. A reading that
+    has no curve is not known there."""
+    found = {head: (curve, curve.steps.index(step)) for head, curve in row.curves.items()}
+    tasks = {head: curve.tasks[moment] for head, (curve, moment) in found.items()}
+    return replace(
+        row,
+        single=None if row.single is None else tasks.get("single", _unknown(row.single)),
+        multi=tasks.get("multi", _unknown(row.multi)),
+        union={head: curve.union[moment] for head, (curve, moment) in found.items()},
+        per_class={},
+        validation={},
+    )
+
+
+def _unknown(values: Sequence[float]) -> tuple[float, ...]:
+    return (math.nan,) * len(values)
 
 
 @dataclass(frozen=True)
@@ -71,23 +96,22 @@ class Record:
     stop: int | None = None  # steps of the last task after which the protocol stops; the last row was measured there
     ties: int = 0  # how many other choices were as good as the one that the protocol made
     warning: str = ""  # what a reader must know about the way in which the protocol chose
+    evaluate: str = "all"  # after which tasks which of those seen were measured
 
     @property
     def accuracy(self) -> list[list[float]]:
-        """Row k: test accuracy on tasks 1 … k after task k, read with this record's head."""
-        return [list(self.read(row)) for row in self.rows]
-
-    def read(self, row: Row) -> tuple[float, ...]:
-        return row.multi if self.head == "multi" or row.single is None else row.single
+        """Row k: test accuracy on tasks 1 … k after task k, read with this record's head; nan where not measured."""
+        return [_line(row, self.head, seen) for seen, row in enumerate(self.rows, 1)]
 
     @property
     def per_class(self) -> list[Mapping[str, float]]:
-        """After every task: the accuracy on each class seen, by class number; single-head where that exists."""
-        return [row.per_class for row in self.rows]
+        """After every task: the accuracy on each class seen, by class number, read with this record's head."""
+        return [row.per_class.get(row.reading(self.head), {}) for row in self.rows]
 
     @property
     def curves(self) -> list[Curve | None]:
-        return [row.curve for row in self.rows]
+        """The learning curve of every task, read with this record's head; None where that was not measured."""
+        return [row.curves.get(row.reading(self.head)) for row in self.rows]
 
     @property
     def bytes(self) -> Mapping[str, int]:
@@ -107,14 +131,23 @@ class Record:
 
     def metrics(self) -> dict[str, float]:
         """Every metric that this record defines; one that is not defined is nan."""
-        curves = [curve_by_step(row.curve) for row in self.rows if row.curve is not None and not row.curve.union]
         return metrics.summary(
             self.accuracy,
             union=self.union,
             intransigence_reference=list(self.joint) if self.joint else None,
             isolated=list(self.isolated) if self.isolated else None,
-            curves=curves or None,
+            curves=self._beginnings() or None,
         )
+
+    def _beginnings(self) -> list[list[float]]:
+        """The learning curves that were asked for, as LCA reads them. One that an older store has in the other reading
+        only is unknown; those that a protocol measures for itself do not count."""
+        asked = [row.curves.values() for row in self.rows]
+        return [
+            [math.nan] if curve is None else curve_by_step(curve)
+            for curve, known in zip(self.curves, asked, strict=True)
+            if known and not any(other.union for other in known)
+        ]
 
     @property
     def marked_protocol(self) -> str:
@@ -123,9 +156,8 @@ class Record:
 
     @property
     def union(self) -> float | None:
-        """Accuracy on the test samples of all tasks together, after the last one."""
-        readable = bool(self.rows) and (self.head == "single" or self.rows[-1].single is None)
-        return self.rows[-1].union if readable else None
+        """Accuracy on the test samples of all tasks together, after the last one, read with this record's head."""
+        return self.rows[-1].union.get(self.rows[-1].reading(self.head)) if self.rows else None
 
     def to_json(self) -> dict[str, Any]:
         """One run as the command line's --json shows it."""
@@ -134,6 +166,8 @@ class Record:
             "key": self.key,
             "status": self.status,
             "error": self.error,
+            "head": self.head,
+            "evaluate": self.evaluate,
             "accuracy": self.accuracy,
             "per_class": self.per_class,
             "curves": [None if curve is None else _curve_to_json(curve) for curve in self.curves],
@@ -148,6 +182,16 @@ class Record:
             "ties": self.ties,
             "warning": self.warning,
         }
+
+
+def _line(row: Row, head: str, seen: int) -> list[float]:
+    """The accuracy on every task seen, nan on those that were not measured."""
+    if row.places is None:
+        return list(row.accuracy(head))
+    line = [math.nan] * seen
+    for place, value in zip(row.places, row.accuracy(head), strict=True):
+        line[place] = value
+    return line
 
 
 def curve_by_step(curve: Curve) -> list[float]:

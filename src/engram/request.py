@@ -15,7 +15,7 @@ from engram.core import Learner, Outline, Stream
 from engram.errors import BadSetting, UnknownName
 from engram.learners import LEARNERS, create, learner_settings
 from engram.networks import NETWORKS, Blueprint, network_class
-from engram.protocols import Protocol, grid_of, protocol, protocol_class
+from engram.protocols import Measuring, Protocol, grid_of, protocol, protocol_class, read_evaluate
 from engram.runs import Run
 from engram.settings import Setting, declared
 from engram.streams import options_of, stream
@@ -40,6 +40,7 @@ class Request:
     stream_seed: int | None = None
     curve: Sequence[int] = ()
     references: bool = False
+    evaluate: str = "all"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, seeds: Sequence[int]) -> list[Run]:
@@ -68,10 +69,11 @@ class Request:
         grid = tuple(_grid(learner, given))
         if len(grid) > 1 and not policy.selects:
             next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
-        policy.check(learner, len(made), grid, self.curve)
+        measuring = Measuring(_steps(self.curve), read_evaluate(self.evaluate))
+        policy.check(learner, len(made), grid, measuring)
         heads = [_check_head(learner, made, network, grid, self.head, policy) for network in networks]
-        steps = _steps(self.curve)
-        return Run(made, learner, networks, grid, policy.name, heads[0], seed, share, steps, self.references, options)
+        asked = (measuring.curve, self.references, options, measuring.evaluate)
+        return Run(made, learner, networks, grid, policy.name, heads[0], seed, share, *asked)
 
 
 def prepare(stream: Stream | str, learner: str, *, seed: int = 0, **asked: Any) -> Run:

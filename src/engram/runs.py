@@ -12,7 +12,7 @@ from typing import Any
 from engram.core import Row, Stream
 from engram.learners import learner_settings
 from engram.networks import Blueprint
-from engram.protocols import Kept, Outcome, Protocol, protocol
+from engram.protocols import Kept, Measuring, Outcome, Protocol, protocol
 from engram.record import Record, at_stop
 from engram.store import Store
 from engram.streams import rebuild
@@ -52,6 +52,7 @@ class Run:
     curve: tuple[int, ...] = ()
     references: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    evaluate: str = "all"  # see `Measuring`
 
     @cached_property
     def policy(self) -> Protocol:
@@ -84,7 +85,7 @@ class Run:
     def walk(self) -> Generator[list[Node], list[Outcome], Result]:
         """The protocol's policy, then the references if they were asked for."""
         grown: list[Node] = []
-        policy = self.policy.policy(self.roots, len(self.stream), self.grid, self.curve)
+        policy = self.policy.policy(self.roots, len(self.stream), self.grid, Measuring(self.curve, self.evaluate))
         try:
             nodes = next(policy)
             while True:
@@ -125,6 +126,8 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         more: dict[str, Any] = {"options": dict(self.options)} if self.options else {}
         more |= own_to_json(self.root.own)
+        if self.evaluate != "all":
+            more["evaluate"] = self.evaluate
         if len(self.networks) > 1:
             more["networks"] = [[network.name, dict(network.settings)] for network in self.networks]
         return more | {
@@ -156,6 +159,7 @@ class Run:
             curve=tuple(data["curve"]),
             references=data["references"],
             options=data.get("options", {}),
+            evaluate=data.get("evaluate", "all"),
         )
 
 
@@ -205,6 +209,7 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         stop=stop,
         ties=result.get("ties", 0) if result else 0,
         warning=policy.warning,
+        evaluate=spec.get("evaluate", "all"),
     )
 
 
@@ -226,7 +231,7 @@ def _tuple(value: Any) -> Any:
 def _last(row: Row | None, head: str) -> float:
     if row is None:
         return float("nan")
-    return (row.multi if head == "multi" or row.single is None else row.single)[-1]
+    return row.accuracy(head)[-1]
 
 
 def result_to_json(result: Result) -> dict[str, Any]:

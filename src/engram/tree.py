@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from engram.core import Cost, Curve, Learner, Lesson, Row, State, Step, Stream
+from engram.core import Cost, Learner, Lesson, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
-from engram.evaluate import Moment, evaluate, look
+from engram.evaluate import Evaluation, Moment, curves_of, evaluate, look, read_moment
 from engram.learners import LEARNERS, create, learner_settings
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.own import Origin, Registry
@@ -50,23 +50,29 @@ Watch = Callable[["Node", Step], None]
 @dataclass(frozen=True)
 class Growth:
     """One lesson of a path: which tasks are taught at once, with which settings, measured at which steps. With
-    `every` n all tasks seen and the validation data are measured every n steps and at the end, see `Curve`."""
+    `every` n all tasks seen and the validation data are measured every n steps and at the end, see `Curve`. At the
+    end `evaluate` says which of the tasks seen are measured: all, current or none."""
 
     tasks: tuple[int, ...]
     settings: Mapping[str, Any]
     curve: tuple[int, ...] = ()
     every: int = 0
+    evaluate: str = "all"
 
     def to_json(self) -> list[Any]:
         return [list(self.tasks), dict(self.settings), self.measured()]
 
     def measured(self) -> list[Any]:
-        return [*self.curve, {"every": self.every}] if self.every else list(self.curve)
+        """The steps, and after them what is not as it is by default: keys of nodes do not change with what is added."""
+        more: dict[str, Any] = {"every": self.every} if self.every else {}
+        if self.evaluate != "all":
+            more["evaluate"] = self.evaluate
+        return [*self.curve, more] if more else list(self.curve)
 
     @staticmethod
     def from_json(tasks: Sequence[int], settings: Mapping[str, Any], measured: Sequence[Any]) -> Growth:
-        every = next((part["every"] for part in measured if isinstance(part, Mapping)), 0)
-        return Growth(tuple(tasks), settings, tuple(measured[:-1] if every else measured), every)
+        more = measured[-1] if measured and isinstance(measured[-1], Mapping) else {}
+        return Growth(tuple(tasks), settings, tuple(measured[:-1] if more else measured), **more)
 
     def is_moment(self, step: Step) -> bool:
         """Whether something is to be measured after this step."""
@@ -86,10 +92,15 @@ class Node:
     path: tuple[Growth, ...] = ()
 
     def child(
-        self, tasks: Sequence[int], settings: Mapping[str, Any], curve: Sequence[int] = (), every: int = 0
+        self,
+        tasks: Sequence[int],
+        settings: Mapping[str, Any],
+        curve: Sequence[int] = (),
+        every: int = 0,
+        evaluate: str = "all",
     ) -> Node:
         """The node that learning these tasks, at once, makes of this one."""
-        node = replace(self, path=(*self.path, Growth(tuple(tasks), settings, tuple(curve), every)))
+        node = replace(self, path=(*self.path, Growth(tuple(tasks), settings, tuple(curve), every, evaluate)))
         node.__dict__["parent"] = self  # whose key is known
         return node
 
@@ -101,6 +112,14 @@ class Node:
     def tasks(self) -> tuple[int, ...]:
         """The tasks seen on the way here, in order of first appearance."""
         return tuple(dict.fromkeys(task for growth in self.path for task in growth.tasks))
+
+    @property
+    def measured(self) -> tuple[int, ...] | None:
+        """The places, among the tasks seen, of those that are measured here; None if these are all."""
+        last = self.path[-1]
+        if last.evaluate == "all":
+            return None
+        return tuple(self.tasks.index(task) for task in last.tasks) if last.evaluate == "current" else ()
 
     @cached_property
     def key(self) -> str:
@@ -246,13 +265,13 @@ class _Teaching:
 
     def __init__(self, node: Node, learner: Learner, stream: Stream, store: Store):
         self.node, self.learner, self.stream, self.store = node, learner, stream, store
-        self.curve: dict[int, Moment] = {}
+        self.curve: dict[int, Mapping[str, Moment]] = {}
         self.earlier_seconds, self.began = 0.0, time.monotonic()
         self.saved, self.saving_seconds = self.began, 0.0
         partial = store.partial(node.key)
         if partial is not None:
             learner.load(State(partial.tensors, partial.plain["learner"]))
-            self.curve = {int(step): Moment(tuple(tasks), *rest) for step, (tasks, *rest) in partial.plain["curve"]}
+            self.curve = {int(step): read_moment(saved, learner.needs_task) for step, saved in partial.plain["curve"]}
             self.earlier_seconds = partial.plain["seconds"]
 
     @property
@@ -287,36 +306,35 @@ class _Teaching:
 
 def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) -> Row:
     seconds = teaching.seconds
-    seen = [stream[task] for task in node.tasks]
     parameters = learner.parameters().detach().float().contiguous().numpy()
     if not np.isfinite(parameters).all():  # the last step of a lesson can spoil them, and no loss comes after it
         last = stream[node.path[-1].tasks[-1]]
         value = parameters[~np.isfinite(parameters)][0]
         raise Diverged(f"a parameter became {value} at the end of task {last.index + 1} ({last.name}); lower the rate")
-    result = evaluate(learner, seen)
+    result = _evaluation(node, learner, stream)
     if sys.byteorder != "little":
         parameters = parameters.byteswap()
     return Row(
-        single=result.single,
-        multi=result.multi,
+        single=result.shares.get("single"),
+        multi=result.shares["multi"],
         per_class=result.per_class,
         validation=result.validation,
-        curve=_curve(sorted(teaching.curve.items()), node.path[-1].every > 0),
+        curves=curves_of(sorted(teaching.curve.items()), node.path[-1].every > 0),
         cost=Cost(itemise(learner.state()), learner.flops(), seconds),
         parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
         union=result.union,
+        places=node.measured,
     )
 
 
-def _curve(moments: Sequence[tuple[int, Moment]], wide: bool) -> Curve | None:
-    if not moments:
-        return None
-    steps, seen = zip(*moments, strict=True)
-    current = tuple(moment.tasks[-1] for moment in seen)
-    if not wide:
-        return Curve(steps, current)
-    validation = tuple(moment.validation for moment in seen if moment.validation is not None)
-    return Curve(steps, current, tuple(m.tasks for m in seen), tuple(m.union for m in seen), validation)
+def _evaluation(node: Node, learner: Learner, stream: Stream) -> Evaluation:
+    """Of all tasks seen, or of those that are asked for; then too on the validation data of the current ones, which is
+    what protocols choose by."""
+    tasks, places = node.tasks, node.measured
+    if places is None:
+        return evaluate(learner, [stream[task] for task in tasks])
+    current = [stream[task] for task in node.path[-1].tasks]
+    return replace(evaluate(learner, [stream[tasks[place]] for place in places], current), union={}, per_class={})
 
 
 def stream_of(node: Node) -> Stream:

@@ -140,6 +140,31 @@ def test_curve_and_references_give_their_metrics(train):
     assert more["runs"][0]["curves"][0]["steps"] == [0, 1, 2, 3, 4, 5]
 
 
+def test_a_multi_head_learning_curve_is_read_multi_head(train):
+    words = ("split-digits", "ewc", "--curve", "0-1-2-3-4-5", "--set", "loss_over=seen", "--json")
+    single, multi = (train(*words, "--head", head).json for head in ("single", "multi"))
+    (first,), (second,) = single["runs"], multi["runs"]
+    assert first["parameters_sha256"] == second["parameters_sha256"]  # one training, two readings
+    assert multi["metrics"]["lca"]["mean"] > single["metrics"]["lca"]["mean"] + 0.1
+    for run in (first, second):
+        assert sum(run["per_class"][-1].values()) / 10 == pytest.approx(sum(run["accuracy"][-1]) / 5, abs=0.03)
+
+
+def test_evaluate_measures_less(train, tmp_path):
+    words = ("split-digits", "finetune", "--tasks", "3", "--evaluate", "last")
+    found = train(*words, "--json").json
+    assert found["runs"][0]["evaluate"] == "last"
+    assert found["runs"][0]["accuracy"][:2] == [[None], [None, None]]
+    assert all(value is not None for value in found["runs"][0]["accuracy"][2])
+    assert found["metrics"]["average_accuracy"]["mean"] is not None
+    assert found["metrics"]["forgetting_rwalk"]["mean"] is None
+    said = train(*words, "--figure", "figure.svg")
+    assert said.code == 0, said.err
+    for words in ("evaluated: last", "forgetting rwalk not defined"):
+        assert words in " ".join(said.out.split())
+    assert train("split-digits", "finetune", "--evaluate", "often").code == 2
+
+
 @pytest.mark.parametrize("ending, begins", [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_figure(train, tmp_path, ending, begins):
     said = train("split-digits", "finetune", "--tasks", "2", "--figure", f"new/figure.{ending}")

@@ -84,7 +84,7 @@ def test_moments_that_were_measured_before_the_stop_are_not_measured_again(store
     assert looked == [30, 40]
     assert row == store.row(node.key)
     other = Store(tmp_path / "whole")
-    assert row.curve == grow(node, other).curve
+    assert row.curves == grow(node, other).curves
     other.close()
 
 
@@ -92,18 +92,20 @@ def test_moments_that_were_measured_before_the_stop_are_not_measured_again(store
 def test_measured_every_few_steps_and_at_the_end(total, steps, store):
     run = two_tasks("realistic", **{**ONE, "iterations": total})
     row = grow(run.root.child([0], run.grid[0], every=10).child([1], run.grid[0], every=10), store)
-    assert row.curve.steps == steps
-    assert {len(values) for values in (row.curve.accuracy, row.curve.tasks, row.curve.union)} == {len(steps)}
-    assert len(row.curve.validation) == len(steps)
-    assert row.curve.tasks[-1] == row.single
-    assert row.curve.union[-1] == row.union
+    curve = row.curves["single"]
+    assert curve.steps == steps
+    assert {len(values) for values in (curve.accuracy, curve.tasks, curve.union)} == {len(steps)}
+    assert len(curve.validation) == len(steps)
+    assert curve.tasks[-1] == row.single
+    assert curve.union[-1] == row.union["single"]
+    assert row.curves["multi"].tasks[-1] == row.multi
 
 
 def test_measuring_changes_no_bits(store):
     run = two_tasks("realistic", **ONE)
     rows = [grow(run.root.child([0], run.grid[0], every=every), store) for every in (0, 3, 10)]
     assert len({row.parameters_sha256 for row in rows}) == 1
-    assert [row.curve is None for row in rows] == [True, False, False]
+    assert [not row.curves for row in rows] == [True, False, False]
 
 
 def velocities(reset, store):
@@ -157,7 +159,7 @@ def best_start(store, **settings):
 
 def test_the_best_weights_are_those_of_a_shorter_lesson(store):
     run, full, short = best_start(store)
-    curves = [store.row(node.key).curve for node in (full, short)]
+    curves = [store.row(node.key).curves["single"] for node in (full, short)]
     steps = short.path[0].settings["iterations"]
     moment = curves[0].steps.index(steps)
     assert curves[0].accuracy[moment] == max(curves[0].accuracy[1:]) > curves[0].accuracy[-1]

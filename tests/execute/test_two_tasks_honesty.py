@@ -45,7 +45,7 @@ def test_permuted_test_labels_change_no_strict_choice(start, tmp_path):
     assert [choice(record) for record in found] == [choice(found[0])] * 3
     assert len({record.union for record in found}) == 3
     assert [settings["rate"] for settings in found[0].chosen] == [0.05, 0.01]
-    assert found[0].rows[-1].curve.validation == found[1].rows[-1].curve.validation
+    assert found[0].curves[-1].validation == found[1].curves[-1].validation
 
 
 @pytest.mark.parametrize("protocol", ["realistic", "prescient"])
@@ -71,8 +71,8 @@ def test_prescient_works_without_validation_data(tmp_path):
     record = done(two_tasks("prescient", **{**ONE, "validation": 0}), store)
     store.close()
     assert record.status == "done"
-    assert record.rows[-1].curve.validation == ()
-    assert record.union == max(record.rows[-1].curve.union)
+    assert record.curves[-1].validation == ()
+    assert record.union == max(record.curves[-1].union)
 
 
 def test_two_permutations_are_measured_each_under_its_own(tmp_path):
@@ -82,7 +82,7 @@ def test_two_permutations_are_measured_each_under_its_own(tmp_path):
     store.close()
     assert len(record.accuracy[-1]) == 2
     assert record.accuracy[-1][0] != record.accuracy[-1][1]
-    for tasks, union in zip(record.rows[-1].curve.tasks, record.rows[-1].curve.union, strict=True):
+    for tasks, union in zip(record.curves[-1].tasks, record.curves[-1].union, strict=True):
         assert union == pytest.approx(sum(tasks) / 2)
 
 
@@ -92,9 +92,9 @@ def test_a_learner_that_is_told_the_task_is_read_with_its_heads(tmp_path):
     (last,) = [store.row(node.key) for node in nodes(store) if len(node.path) == 2]
     store.close()
     assert (record.head, record.rows[-1].single) == ("multi", None)
-    assert record.rows[-1].curve.tasks[-1] == last.multi
-    assert record.accuracy[-1] == list(record.rows[-1].curve.tasks[record.rows[-1].curve.steps.index(record.stop)])
-    assert record.union == record.rows[-1].curve.union[record.rows[-1].curve.steps.index(record.stop)]
+    assert record.curves[-1].tasks[-1] == last.multi
+    assert record.accuracy[-1] == list(record.curves[-1].tasks[record.curves[-1].steps.index(record.stop)])
+    assert record.union == record.curves[-1].union[record.curves[-1].steps.index(record.stop)]
 
 
 def test_a_multi_head_reading_that_was_not_measured_is_refused():

@@ -111,7 +111,7 @@ def recorded(store):
 
 
 def _recorded(store, node):
-    first, second = store.row(node.parent.key).curve, store.row(node.key).curve
+    first, second = store.row(node.parent.key).curves["single"], store.row(node.key).curves["single"]
     return {
         "topology": node.network.settings["widths"],
         "first_rate": node.path[0].settings["rate"],
@@ -148,13 +148,13 @@ def test_prescient_is_at_least_realistic(store):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_last_row_is_the_one_at_the_stop(kind, store):
     found = record(kind, store)
-    curve, row = found.rows[-1].curve, found.rows[-1]
+    curve, row = found.curves[-1], found.rows[-1]
     assert curve.steps == (0, 10, 20, 30, 40)
     moment = curve.steps.index(found.stop)
     assert found.accuracy[-1] == list(curve.tasks[moment]) == list(row.single)
     assert found.metrics()["union_accuracy"] == found.union == curve.union[moment]
     assert (row.per_class, row.validation) == ({}, {})
-    assert found.rows[0].curve.tasks[-1] == found.rows[0].single  # the first task is measured at its end
+    assert found.curves[0].tasks[-1] == found.rows[0].single  # the first task is measured at its end
     assert len(found.accuracy[0]) == 1
 
 

@@ -27,7 +27,7 @@ def lines(name, record_like, accuracy):
 @pytest.fixture
 def record_like():
     def make(accuracy, seed):
-        rows = [Row((accuracy,) * k, (accuracy,) * k, {}, {}, None, Cost({"total": 8}, 2, 30.0), "0") for k in (1, 2)]
+        rows = [Row((accuracy,) * k, (accuracy,) * k, {}, {}, {}, Cost({"total": 8}, 2, 30.0), "0") for k in (1, 2)]
         how = ("split-mnist@1", "si", "mlp", {}, "sequential", "single", seed, "key", "done", None)
         return Record(*how, tuple(rows), ({}, {}), joint=(1.0, min(accuracy + 0.1, 1.0)))
 

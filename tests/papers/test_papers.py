@@ -17,7 +17,7 @@ ACCURACY, MINUTES = Column("average_accuracy", "accuracy", 4), Column("minutes",
 
 
 def record(accuracy: float, seed: int = 0) -> Record:
-    row = Row((accuracy,), (accuracy,), {}, {}, None, Cost({"total": 8}, 2, 30.0), "0" * 64)
+    row = Row((accuracy,), (accuracy,), {}, {}, {}, Cost({"total": 8}, 2, 30.0), "0" * 64)
     how = ("permuted-mnist@1", "si", "mlp", {"widths": (10, 10)}, "sequential", "single")
     return Record(*how, seed, "key", "done", None, (row,), ())
 

@@ -27,8 +27,8 @@ def record(d1: float, d2: float, union: float, stop: int = 50) -> Record:
     second = Curve((0, 50), (0.0, d2), ((0.9, 0.0), (d1, d2)), (0.5, union), (0.0, d2))
     cost = Cost({"total": 8}, 2, 30.0)
     rows = (
-        Row((0.9,), (0.9,), {}, {}, first, cost, "0", 0.9),
-        Row((d1, d2), (d1, d2), {}, {}, second, cost, "0", union),
+        Row((0.9,), (0.9,), {}, {}, {"single": first}, cost, "0", {"single": 0.9}),
+        Row((d1, d2), (d1, d2), {}, {}, {"single": second}, cost, "0", {"single": union}),
     )
     how = ("d5-5a-mnist@1", "finetune", "mlp", {}, "realistic", "single", 0, "key", "done", None)
     return Record(*how, rows, ({}, {}), stop=stop, warning="chosen by test data")

@@ -19,7 +19,7 @@ def row(accuracy: Any, union: Any = None, validation: Any = (), steps: Any = Non
     steps = tuple(range(0, EVERY * len(accuracy), EVERY)) if steps is None else steps
     union = tuple(accuracy if union is None else union)
     curve = Curve(steps, tuple(accuracy), tuple((a,) for a in accuracy), union, tuple(validation))
-    return Row((accuracy[-1],), (accuracy[-1],), {}, {}, curve, COST, "", union[-1])
+    return Row((accuracy[-1],), (accuracy[-1],), {}, {}, {"single": curve}, COST, "", {"single": union[-1]})
 
 
 @dataclass

@@ -112,11 +112,11 @@ def test_asking_for_a_node_again_gives_no_second_look(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["test", "row", "rows", "single", "multi", "union", "per_class", "tasks", "accuracy"])
 def test_there_is_nothing_else_to_look_at(name):
-    for protocol_name in PROTOCOLS:
+    for protocol in PROTOCOLS:
         with pytest.raises(AttributeError):
-            World(**WORLD).drive(cheating(protocol_name, lambda o: getattr(o, name))())
+            World(**WORLD).drive(cheating(protocol, lambda o: getattr(o, name))())
         with pytest.raises(AttributeError):
-            World(**WORLD).drive(cheating(protocol_name, lambda o: getattr(o.curves, name))())
+            World(**WORLD).drive(cheating(protocol, lambda o: getattr(o.curves, name))())
 
 
 # Every number that was measured is another one, so that it is known where a number comes from.
@@ -132,12 +132,12 @@ def measured():
     return Row(
         single=TEST["single"],
         multi=TEST["multi"],
-        per_class={"0": TEST["per_class"][0]},
+        per_class={"single": {"0": TEST["per_class"][0]}},
         validation={"single": VALIDATION["single"], "multi": VALIDATION["multi"]},
-        curve=Curve((0, 10), TEST["current"], tasks, TEST["union"], VALIDATION["curve"]),
+        curves={"single": Curve((0, 10), TEST["current"], tasks, TEST["union"], VALIDATION["curve"])},
         cost=COST,
         parameters_sha256="",
-        union=TEST["row union"][0],
+        union={"single": TEST["row union"][0]},
     )
 
 

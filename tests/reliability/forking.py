@@ -106,7 +106,7 @@ def facts(run: Any, folder: Any) -> dict[str, Any]:
     finally:
         store.close()
     measured = [
-        (r.single, r.multi, r.per_class, r.validation, r.curve, r.cost.bytes, r.cost.flops, r.parameters_sha256)
+        (r.single, r.multi, r.per_class, r.validation, r.curves, r.cost.bytes, r.cost.flops, r.parameters_sha256)
         for r in rows
     ]
     return {"status": entry["status"], "measured": measured, "result": entry["result"], "last": last}

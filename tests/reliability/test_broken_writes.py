@@ -19,7 +19,7 @@ from engram.request import prepare
 from engram.store import Store
 
 OLD, NEW = (State({"w": torch.full((5000,), value)}, {"which": value}) for value in (1.0, 2.0))
-ROW = Row((1.0,), (1.0,), {"0": 1.0}, {}, None, Cost({"total": 1}, 1, 0.0), "aa")
+ROW = Row((1.0,), (1.0,), {"multi": {"0": 1.0}}, {}, {}, Cost({"total": 1}, 1, 0.0), "aa")
 SIZE = len(checkpoint.encode(NEW, "n"))
 
 

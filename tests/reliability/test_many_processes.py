@@ -15,7 +15,7 @@ from engram.execute import execute
 from engram.request import prepare
 from engram.store import Store
 
-ROW = Row((1.0,), (1.0,), {"0": 1.0}, {}, None, Cost({"total": 1}, 1, 0.0), "aa")
+ROW = Row((1.0,), (1.0,), {"multi": {"0": 1.0}}, {}, {}, Cost({"total": 1}, 1, 0.0), "aa")
 STATE = State({"w": torch.zeros(10)}, {})
 
 

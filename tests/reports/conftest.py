@@ -13,7 +13,7 @@ from engram.record import Record
 
 def _row(accuracy: tuple[float, ...]) -> Row:
     cost = Cost(bytes={"parameters": 1000, "total": 1000}, flops=2_000_000, seconds=0.5)
-    return Row(accuracy, accuracy, {}, {}, None, cost, "0" * 64)
+    return Row(accuracy, accuracy, {}, {}, {}, cost, "0" * 64)
 
 
 @pytest.fixture

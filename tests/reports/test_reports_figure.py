@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engram.errors import BadSetting
@@ -10,6 +12,15 @@ def test_a_panel_for_every_method(record, failed, tmp_path):
     records = [record(seed=0), record(seed=1), record(learner="si"), failed(seed=2), record(stream="pair-digits@1")]
     path = draw_progress(records, tmp_path / "new" / "f.svg")
     assert path.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_what_was_not_measured_is_a_gap(record, tmp_path, seeds):
+    whole = record().rows[-1]
+    nothing = replace(whole, single=(), multi=(), places=())
+    rows = (nothing, replace(whole, single=(0.25,), multi=(0.25,), places=(1,)), replace(whole, single=(0.5, 0.5, 0.5)))
+    records = [record(seed=seed, rows=rows, evaluate="every 3") for seed in range(seeds)]
+    assert draw_progress(records, tmp_path / "f.svg").read_text().startswith("<?xml")
 
 
 def test_nothing_to_draw(failed, tmp_path):

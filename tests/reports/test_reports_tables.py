@@ -43,6 +43,12 @@ def test_a_value_as_it_is_written_on_a_command_line(value, expected):
     assert written(value) == expected
 
 
+def test_what_was_not_measured_is_a_dash(record):
+    found = text(print_runs, [record((float("nan"), 0.5), evaluate="last")])
+    assert "evaluated: last" in found
+    assert ["0", "–", "0.500", "–"] in [line.split() for line in found.splitlines()]
+
+
 def test_comparison_has_a_line_for_every_method(record):
     records = [record((0.4, 0.8), seed=0), record((0.6, 1.0), seed=1), record(learner="si", head="multi")]
     found = text(print_comparison, records)
@@ -68,7 +74,7 @@ def test_failed_runs_are_visible(record, failed):
 def test_runs_with_many_tasks_show_the_last_ones_and_say_so(record):
     row = record().rows[-1].__class__
     last = record().rows[-1]
-    rows = [row(tuple([0.5] * k), tuple([0.5] * k), {}, {}, None, last.cost, "") for k in range(1, 31)]
+    rows = [row(tuple([0.5] * k), tuple([0.5] * k), {}, {}, {}, last.cost, "") for k in range(1, 31)]
     found = text(print_runs, [record(rows=tuple(rows))])
     assert "after task 30: its last 9 tasks" in found
     assert "30  average" in found

@@ -80,6 +80,12 @@ def run(
     curve: Annotated[
         str, typer.Option("--curve", metavar="N-N-..", help="Measure a learning curve at these steps, as 0-1-2-5-10.")
     ] = "",
+    evaluate: Annotated[
+        str,
+        typer.Option(
+            "--evaluate", metavar="WHEN", help="Test after tasks: all, diagonal (the task learned), last, 'every N'."
+        ),
+    ] = "all",
     references: Annotated[
         bool, typer.Option("--references", help="Also train the references of intransigence and transfer.")
     ] = False,
@@ -106,6 +112,7 @@ def run(
         stream_seed=number("--stream-seed", stream_seed),
         curve=numbers("--curve", curve, "-"),
         references=references,
+        evaluate=evaluate,
         settings=given,
     )
     wanted = request.runs(seed_list(seeds))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engram.errors import UnknownName
+from engram.protocols.measuring import Measuring, read_evaluate
 from engram.protocols.policy import Kept, Outcome, Policy, Protocol, RunFailed, grid_of, outcome_of
 from engram.protocols.prescient import Prescient
 from engram.protocols.realistic import Realistic
@@ -19,6 +20,7 @@ __all__ = [
     "PROTOCOLS",
     "Choice",
     "Kept",
+    "Measuring",
     "Outcome",
     "Policy",
     "Protocol",
@@ -27,6 +29,7 @@ __all__ = [
     "outcome_of",
     "protocol",
     "protocol_class",
+    "read_evaluate",
     "select_prescient",
     "select_realistic",
 ]

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from engram.core import Row
 from engram.errors import BadSetting, EngramError
 from engram.protocols.curves import Peeked, View
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.settings import apply, declared, resolve
 from engram.tree import Node
 
@@ -75,7 +76,7 @@ class Protocol:
     def sees(self) -> frozenset[str]:
         return frozenset({"validation"})
 
-    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         """`roots` are untrained learners: one, unless the protocol chooses among networks."""
         raise NotImplementedError
 
@@ -83,26 +84,26 @@ class Protocol:
         """How many nodes the policy grows."""
         return tasks * len(grid)
 
-    def check(self, learner: str, tasks: int, grid: Grid, curve: Sequence[int]) -> None:
+    def check(self, learner: str, tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> None:
         """Refuse what the protocol cannot work with, before anything is trained."""
 
 
 def outcome_of(row: Row, head: str, lessons: int, sees: frozenset[str]) -> Outcome:
     """What a protocol that `sees` this may know of a node after so many lessons."""
-    validation = row.validation.get(head) or row.validation.get("multi") or ()
+    validation = row.validation.get(row.reading(head), ())
     curves = _curves(row, lessons)
     return Outcome(
         validation=tuple(validation) if "validation" in sees else (),
         curves=View(curves, sees & curves.keys()),
-        steps=row.curve.steps if row.curve else (),
+        steps=next((curve.steps for curve in row.curves.values()), ()),
     )
 
 
 def _curves(row: Row, lessons: int) -> dict[str, Any]:
-    """The curves of a two-task run by the names that selections know them by."""
-    if row.curve is None or not row.curve.union:
+    """The curves of a two-task run by the names that selections know them by: over all classes, where that exists."""
+    curve = row.curves.get(row.reading("single"))
+    if curve is None or not curve.union:
         return {}
-    curve = row.curve
     if lessons == 1:
         found: dict[str, Any] = {"d1": curve.accuracy, "d1_validation": curve.validation}
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, grown
 from engram.protocols.selection import leaders
 from engram.protocols.two_tasks import TwoTasks
@@ -23,7 +24,7 @@ class Prescient(TwoTasks):
     def sees(self) -> frozenset[str]:
         return frozenset({"union"} if self.start == "last" else {"union", "d1"})
 
-    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         first = self.beginnings(roots, grid)
         outcomes = yield first
         places = grown(outcomes)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Outcome, Policy, RunFailed, grown
 from engram.protocols.selection import leaders, stopping_moment
 from engram.protocols.two_tasks import TwoTasks
@@ -49,7 +50,7 @@ class Realistic(TwoTasks):
     def warning(self) -> str:  # type: ignore[override]
         return "" if self.strict else "chosen by test data of the first task, then of the second, as in the paper"
 
-    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         first = self.beginnings(roots, grid)
         outcomes = yield first
         chosen, *ties = leaders({k: max(_seen(outcomes[k], self.first_curve)) for k in grown(outcomes)})

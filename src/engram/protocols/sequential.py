@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, one_of
 from engram.tree import Node
 
@@ -18,10 +19,10 @@ class Sequential(Protocol):
     def sees(self) -> frozenset[str]:
         return frozenset()
 
-    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         settings, path = one_of(grid, self.name), [roots[0]]
         for task in range(tasks):
-            path.append(path[-1].child([task], settings, curve))
+            path.append(path[-1].child([task], settings, **measuring.after(task, tasks)))
             outcomes = yield [path[-1]]
             best(outcomes, [0.0])
         return Kept(tuple(path[1:]))

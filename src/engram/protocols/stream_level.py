@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Outcome, Policy, Protocol, best
 from engram.tree import Node
 
@@ -12,7 +13,7 @@ class StreamLevel(Protocol):
     name = "stream-level"
     help = "the grid of whole paths; keeps the best mean validation accuracy over all tasks at the end of the stream"
 
-    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         paths: list[list[Node]] = [[roots[0]] for _ in grid]
         alive = list(range(len(grid)))
         latest = [Outcome(()) for _ in grid]
@@ -20,7 +21,7 @@ class StreamLevel(Protocol):
             if not alive:
                 break
             for place in alive:
-                paths[place].append(paths[place][-1].child([task], grid[place], curve))
+                paths[place].append(paths[place][-1].child([task], grid[place], **measuring.after(task, tasks)))
             outcomes = yield [paths[place][-1] for place in alive]
             for place, outcome in zip(alive, outcomes, strict=True):
                 latest[place] = outcome

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, Protocol, best
 from engram.tree import Node
 
@@ -12,10 +13,10 @@ class TaskLevel(Protocol):
     name = "task-level"
     help = "the grid under the current node for every task; keeps the best validation accuracy on the current task"
 
-    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, curve: Sequence[int] = ()) -> Policy:
+    def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         path = [roots[0]]
         for task in range(tasks):
-            children = [path[-1].child([task], settings, curve) for settings in grid]
+            children = [path[-1].child([task], settings, **measuring.after(task, tasks)) for settings in grid]
             outcomes = yield children
             current = [outcome.validation[-1] if outcome.validation else 0.0 for outcome in outcomes]
             path.append(children[best(outcomes, current)])

@@ -11,6 +11,7 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.learners import learner_settings
+from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Outcome, Protocol, grown
 from engram.settings import setting
 from engram.tree import Node
@@ -32,7 +33,7 @@ class TwoTasks(Protocol):
         choices=("last", "best"),
     )
 
-    def check(self, learner: str, tasks: int, grid: Grid, curve: Sequence[int]) -> None:
+    def check(self, learner: str, tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> None:
         if tasks != 2:
             raise BadSetting(
                 f"the protocol '{self.name}' is for streams of two tasks, this one has {tasks}; "
@@ -45,9 +46,10 @@ class TwoTasks(Protocol):
                 "start=best goes on from the middle of the first task, which with schedule=linear is not what a "
                 "shorter one would be; choose schedule=constant or start=last"
             )
-        if curve:
+        if measuring != PLAIN:
+            option = "--curve" if measuring.curve else "--evaluate"
             raise BadSetting(
-                f"the protocol '{self.name}' has its own moments, every={self.every} steps; leave --curve out"
+                f"the protocol '{self.name}' has its own moments, every={self.every} steps; leave {option} out"
             )
 
     def beginnings(self, roots: Sequence[Node], grid: Grid) -> list[Node]:

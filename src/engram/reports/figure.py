@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,14 +66,15 @@ def save(figure: Any, path: Path) -> Path:
 def _draw_method(panel: Any, title: str, records: Sequence[Record]) -> None:
     from matplotlib import colormaps
 
-    tasks = len(records[0].rows)
+    tasks, found = len(records[0].rows), [record.accuracy for record in records]
     colours = colormaps["viridis"]
     for task in range(tasks):
         after = list(range(task, tasks))
-        points = [spread([record.accuracy[k][task] for record in records]) for k in after]
+        points = [spread([accuracy[k][task] for accuracy in found]) for k in after]
         _line(panel, after, points, color=colours(0.9 * task / max(tasks - 1, 1)), linewidth=1.2)
-    averages = [spread([sum(r.accuracy[k]) / (k + 1) for r in records]) for k in range(tasks)]
-    panel.plot(range(1, tasks + 1), [p["mean"] for p in averages], color="black", linewidth=2)
+    averages = [spread([sum(accuracy[k]) / (k + 1) for accuracy in found])["mean"] for k in range(tasks)]
+    thinned = any(map(math.isnan, averages))  # a line has gaps there, and one point alone is no line
+    panel.plot(range(1, tasks + 1), averages, color="black", linewidth=2, marker="o" if thinned else "", markersize=4)
     panel.set_title(title, fontsize=9 if len(title) < 24 else 7)
     panel.set_ylim(-0.03, 1.03)
     panel.set_xlim(0.7, tasks + 0.3)

@@ -18,7 +18,8 @@ def done(records: Iterable[Record]) -> list[Record]:
 def metric_spreads(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     """Every metric over the runs that are done. A failed run is counted in none and shown as failed."""
     values = [record.metrics() for record in done(records)]
-    return {name: spread([v[name] for v in values]) for name in (values[0] if values else {})}
+    names = dict.fromkeys(name for value in values for name in value)
+    return {name: spread([value.get(name, math.nan) for value in values]) for name in names}
 
 
 def cost_spreads(records: Sequence[Record]) -> dict[str, dict[str, float]]:
@@ -36,7 +37,7 @@ def by_method(records: Iterable[Record]) -> list[list[Record]]:
     def method(record: Record) -> str:
         stream = {name: value for name, value in record.stream_spec.items() if name != "seed"}
         how = (record.stream, sorted(stream.items()), record.learner, record.network, record.head, record.protocol)
-        return repr((how, sorted(record.settings.items(), key=str)))
+        return repr((how, record.evaluate, sorted(record.settings.items(), key=str)))
 
     places: dict[str, int] = {}
     listed = list(records)

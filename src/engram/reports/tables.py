@@ -47,7 +47,13 @@ def _title(stream: str, records: Sequence[Record]) -> str:
     tasks = max(len(record.rows) for record in records)
     protocols = ", ".join(sorted({record.marked_protocol for record in records}))
     counts = [_count(tasks, "task")] if tasks else []
-    return " · ".join([stream, *counts, f"protocol {protocols}", _count(len({r.seed for r in records}), "seed")])
+    seeds = _count(len({r.seed for r in records}), "seed")
+    return " · ".join([stream, *counts, f"protocol {protocols}", seeds, *_thinned(records)])
+
+
+def _thinned(records: Sequence[Record]) -> list[str]:
+    """What was measured, where it was not everything: metrics of the time before the end may not be defined."""
+    return [f"evaluated: {', '.join(e)}" for e in [dict.fromkeys(r.evaluate for r in records)] if set(e) != {"all"}]
 
 
 def _count(number: int, noun: str) -> str:
@@ -72,10 +78,8 @@ def _comparison_cells(group: Sequence[Record]) -> list[str]:
 def print_runs(console: Console, records: Sequence[Record]) -> None:
     """The runs of one method: accuracy on every task at the end, then metrics and costs over the seeds."""
     first = records[0]
-    title = (
-        f"{first.stream} · {first.learner} · {first.network} · protocol {first.marked_protocol} · {HEADS[first.head]}"
-    )
-    print_wrapped(console, title, "bold")
+    title = [first.stream, first.learner, first.network, f"protocol {first.marked_protocol}", HEADS[first.head]]
+    print_wrapped(console, " · ".join([*title, *_thinned(records)]), "bold")
     tasks = max(len(record.rows) for record in records)
     shown = min(tasks, _most_tasks(console.width))
     table = _table()
@@ -101,7 +105,11 @@ def _final_cells(record: Record, shown: int) -> list[str]:
     if record.status != "done":
         return [*[""] * shown, record.status]
     final = record.accuracy[-1]
-    return [*(f"{value:.3f}" for value in final[-shown:]), f"{sum(final) / len(final):.3f}"]
+    return [_share(value) for value in [*final[-shown:], sum(final) / len(final)]]
+
+
+def _share(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
 
 
 def _print_spreads(console: Console, records: Sequence[Record]) -> None:
