@@ -44,9 +44,10 @@ def engram(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
     def engram(*words: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["engram", *words])
         capsys.readouterr()
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as left:
+        with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)  # as outside of tests: the command shows them
-            main()
+            with pytest.raises(SystemExit) as left:
+                main()
         code = left.value.code
         said = capsys.readouterr()
         return Said(0 if code is None else int(code), said.out, said.err)

@@ -112,9 +112,9 @@ def test_asking_for_a_node_again_gives_no_second_look(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["test", "row", "rows", "single", "multi", "union", "per_class", "tasks", "accuracy"])
 def test_there_is_nothing_else_to_look_at(name):
-    for protocol in PROTOCOLS:
+    for protocol_name in PROTOCOLS:
         with pytest.raises(AttributeError):
-            World(**WORLD).drive(cheating(protocol, lambda o: getattr(o, name))())
+            World(**WORLD).drive(cheating(protocol_name, lambda o: getattr(o, name))())
         with pytest.raises(AttributeError):
             World(**WORLD).drive(cheating(protocol, lambda o: getattr(o.curves, name))())
 
