@@ -10,7 +10,8 @@ import torch
 
 from engram.core import Cost, Curve, Row, State
 from engram.errors import StoreTrouble
-from engram.store import VERSION, Store
+from engram.formats import VERSION
+from engram.store import Store
 
 STATE = State({"w": torch.arange(4.0)}, {"step": 1})
 
@@ -145,7 +146,7 @@ def test_a_file_in_the_way_is_named(tmp_path):
 
 def test_a_database_that_is_none_is_named(tmp_path):
     (tmp_path / "store.db").write_bytes(b"not a database, but long enough to be looked at" * 30)
-    with pytest.raises(StoreTrouble, match=r"store.db cannot be opened \(file is not a database\)"):
+    with pytest.raises(StoreTrouble, match=r"store.db is damaged \(file is not a database\); put a copy"):
         Store(tmp_path)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from engram import tree
-from engram.core import Step
+from engram.core import State, Step
 from engram.errors import Diverged, Stopped
 from engram.learners import learner_settings
 from engram.request import prepare
@@ -164,7 +164,8 @@ def test_a_lost_or_damaged_checkpoint_is_grown_again_to_the_same_bits(damage, st
 def test_bits_that_differ_from_the_recorded_ones_are_reported(store):
     path = path_of(tasks=2)
     row = grow(path[0], store)
-    store._write("UPDATE nodes SET row = replace(row, ?, ?)", row.parameters_sha256, "0" * 64)
+    store._write("DELETE FROM nodes")
+    store.commit(path[0].key, path[0].own_json(), replace(row, parameters_sha256="0" * 64), State({}, {}))
     (store.folder / "checkpoints" / f"{path[0].key}.engram").unlink()
     with pytest.warns(UserWarning, match="its bits differ from the recorded ones"):
         grow(path[1], store)

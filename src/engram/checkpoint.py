@@ -13,6 +13,7 @@ import errno
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
 
 import safetensors
@@ -20,7 +21,7 @@ import safetensors.numpy
 import safetensors.torch
 
 from engram.core import State, canonical
-from engram.errors import DamagedFile, StoreTrouble
+from engram.errors import DamagedFile, DiskFull, StoreTrouble
 
 _MAGIC = b"engram-checkpoint 1 "
 _HEADER = len(_MAGIC) + 64 + 1
@@ -67,7 +68,11 @@ def _decode(start: bytes, body: bytes, key: str, where: object) -> State:
 
 
 def read(path: Path, key: str) -> State:
-    """The state in a file. What does not begin like a checkpoint is refused before it is read, however large it is."""
+    """The state in a file. What does not begin like a checkpoint is refused before it is read, however large it is;
+    a pipe or a device is not even opened."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DamagedFile(f"{path} is not a regular file; it was not used")
     with path.open("rb") as file:
         start = file.read(_HEADER)
         return _decode(start, file.read() if start.startswith(_MAGIC) else b"", key, path)
@@ -82,7 +87,8 @@ def write(path: Path, *content: bytes) -> None:
     """Put the content, in as many parts as it comes, under the path: whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary(path).open("wb") as file:
+        temporary(path).unlink(missing_ok=True)  # whatever it is: opening a pipe would wait for its reader
+        with temporary(path).open("xb") as file:
             file.writelines(content)
             file.flush()
             os.fsync(file.fileno())
@@ -97,7 +103,7 @@ def write(path: Path, *content: bytes) -> None:
 def trouble(error: OSError, path: Path, size: int) -> StoreTrouble:
     """What went wrong with a file of the store, in a sentence."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StoreTrouble(f"the disk is full: {path} needs {size} bytes; free some space and run 'engram resume'")
+        return DiskFull(f"the disk is full: {path} needs {size} bytes; free some space and run 'engram resume'")
     return StoreTrouble(f"{path} cannot be written ({error.strerror or error}); check the folder's permissions")
 
 

@@ -53,7 +53,11 @@ class DamagedFile(EngramError):
 
 
 class StoreTrouble(EngramError):
-    """The store cannot be read or written: disk full, no permission, written by a newer version."""
+    """The store cannot be read or written: no permission, damaged, locked, written by a newer version."""
+
+
+class DiskFull(StoreTrouble):
+    """There was no room for something that was to be saved."""
 
     exit_code = 1
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from engram.core import Row, Stream
+from engram.errors import StoreTrouble
 from engram.learners import learner_settings
 from engram.networks import Blueprint
 from engram.protocols import Kept, Measuring, Outcome, Protocol, protocol
@@ -180,12 +181,12 @@ def without_code(spec: Mapping[str, Any]) -> str:
 def record_of(entry: Mapping[str, Any], store: Store) -> Record:
     """The record of a run in the store, whole or as far as it came."""
     spec, result = entry["spec"], entry["result"]
-    rows = [row for row in map(store.row, result["path"]) if row is not None] if result else []
+    rows = [_measured(store, key, entry) for key in result["path"]] if result else []
     stop = result.get("stop") if result else None
     if rows and stop is not None:
         rows[-1] = at_stop(rows[-1], stop)
     joint, isolated = [
-        tuple(_last(store.row(key), spec["head"]) for key in result[name]) if result and result[name] else None
+        tuple(_last(_measured(store, key, entry), spec["head"]) for key in result[name]) or None if result else None
         for name in ("joint", "isolated")
     ]
     networks = [settings for _, settings in spec.get("networks", [spec["network"]])]
@@ -228,9 +229,18 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _last(row: Row | None, head: str) -> float:
+def _measured(store: Store, key: str, entry: Mapping[str, Any]) -> Row:
+    """What was measured at a node of a finished run."""
+    row = store.row(key)
     if row is None:
-        return float("nan")
+        raise StoreTrouble(
+            f"a part of run {entry['key'][:10]} is missing in {store.folder} or damaged; give the command of the run "
+            "again, it trains that part again to the same bits"
+        )
+    return row
+
+
+def _last(row: Row, head: str) -> float:
     return row.accuracy(head)[-1]
 
 

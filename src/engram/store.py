@@ -1,6 +1,7 @@
 """The store: facts about nodes and runs, kept through any crash. It never computes.
 
-    store.db          SQLite: what was measured at every node, every run that was asked for and how it ended
+    store.db          SQLite: what was measured at every node, every run that was asked for and how it ended; every row
+                      with a digest, see `sealed`
     checkpoints/      the state of nodes that may still be grown from
     partial/          where the learner stands inside the lesson that it is learning: two files in turn
     locks/            one flock a node: a node is grown once, however many processes want it; a dead process holds none
@@ -12,34 +13,22 @@ the newest ones up to `KEEP_BYTES`.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
-import json
 import os
-import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engram import checkpoint
+from engram import checkpoint, formats
 from engram.core import Row, State
+from engram.database import Database
 from engram.errors import BadSetting, DamagedFile, StoreTrouble
-from engram.record import row_from_json, row_to_json
+from engram.record import row_to_json
+from engram.sealed import Table
 
-VERSION = 1
 KEEP_BYTES = 64_000_000
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS nodes (
-    key TEXT PRIMARY KEY, spec TEXT NOT NULL, row TEXT, error TEXT, grown INTEGER NOT NULL DEFAULT 1
-);
-CREATE TABLE IF NOT EXISTS runs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE NOT NULL, spec TEXT NOT NULL,
-    status TEXT NOT NULL, error TEXT, result TEXT
-);
-"""
 
 
 class Store:
@@ -51,50 +40,48 @@ class Store:
         self.folder = Path(folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreTrouble(
-                f"the store {self.folder} cannot be made ({error.strerror}); choose another --store"
-            ) from error
-        self._connection = self._connect()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise StoreTrouble(f"the store {self.folder} cannot be made ({why}); choose another --store") from error
+        self._database = Database(self.folder / "store.db")
+        try:
+            formats.prepare(self._database)
+        except BaseException:
+            self.close()
+            raise
+        self._nodes, self._runs = (Table(self._database, shape) for shape in (formats.NODES, formats.RUNS))
 
     # Nodes.
 
     def row(self, key: str) -> Row | None:
         """What was measured at a node, if it has been grown."""
-        found = self._read("SELECT row FROM nodes WHERE key = ? AND row IS NOT NULL", key)
-        return row_from_json(json.loads(found[0][0])) if found else None
+        found = self._nodes.get(key)
+        return found["row"] if found else None
 
     def failure(self, key: str) -> str | None:
         """Why a node can never be grown: the same bits would fail the same way."""
-        found = self._read("SELECT error FROM nodes WHERE key = ? AND error IS NOT NULL", key)
-        return str(found[0][0]) if found else None
+        found = self._nodes.get(key)
+        return found["error"] if found else None
 
-    def commit(self, key: str, spec: Mapping[str, Any], row: Row, state: State) -> None:
-        """A node is grown: its checkpoint first, then the fact."""
+    def commit(self, key: str, spec: Any, row: Row, state: State, parent: str | None = None) -> None:
+        """A node is grown: its checkpoint first, then the fact. `spec` is what made it of its parent, or of nothing."""
         checkpoint.write(self._checkpoint(key), *checkpoint.parts(state, key))
-        self._write(
-            "INSERT INTO nodes (key, spec, row) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE "
-            "SET row = COALESCE(row, excluded.row), error = NULL, grown = grown + 1",
-            key,
-            json.dumps(spec),
-            json.dumps(row_to_json(row)),
-        )
+        with self._database.transaction():
+            known = self._nodes.get(key) or {"row": None, "grown": 0}
+            kept = row_to_json(known["row"] or row)
+            self._nodes.put(key=key, parent=parent, spec=spec, row=kept, grown=known["grown"] + 1)
         self.drop_partial(key)
 
-    def fail(self, key: str, spec: Mapping[str, Any], error: str) -> None:
+    def fail(self, key: str, spec: Any, error: str, parent: str | None = None) -> None:
         """A node cannot be grown. What was measured there before, if anything, stays."""
-        self._write(
-            "INSERT INTO nodes (key, spec, error) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE "
-            "SET error = excluded.error WHERE row IS NULL",
-            key,
-            json.dumps(spec),
-            error,
-        )
+        with self._database.transaction():
+            if self.row(key) is None:
+                self._nodes.put(key=key, parent=parent, spec=spec, error=error, grown=1)
         self.drop_partial(key)
 
     def times_grown(self, key: str) -> int:
-        found = self._read("SELECT grown FROM nodes WHERE key = ? AND row IS NOT NULL", key)
-        return int(found[0][0]) if found else 0
+        found = self._nodes.get(key)
+        return found["grown"] if found and found["row"] else 0
 
     def state(self, key: str) -> State | None:
         """A node's state, or None where it was dropped or is damaged: then the node is grown again."""
@@ -126,33 +113,37 @@ class Store:
 
     def add_run(self, key: str, spec: Mapping[str, Any]) -> None:
         """Note that a run was asked for; one that is done stays done, any other is pending again."""
-        self._write(
-            "INSERT INTO runs (key, spec, status) VALUES (?, ?, 'pending') ON CONFLICT (key) DO UPDATE "
-            "SET status = 'pending', error = NULL WHERE status != 'done'",
-            key,
-            json.dumps(spec),
-        )
+        with self._database.transaction():
+            known = self._runs.get(key)
+            if known is None or known["status"] != "done":
+                number = known["number"] if known else self._next_number()
+                self._runs.put(number=number, key=key, spec=spec, status="pending")
+
+    def _next_number(self) -> int:
+        return int(self._read("SELECT COALESCE(MAX(rowid), 0) + 1 FROM runs")[0][0])
 
     def finish_run(self, key: str, status: str, result: Any = None, error: str | None = None) -> None:
         """How a run ended; one that is done stays done, whatever happens to another process that wanted it too."""
-        self._write(
-            "UPDATE runs SET status = ?1, result = ?2, error = ?3 WHERE key = ?4 AND (status != 'done' OR ?1 = 'done')",
-            status,
-            json.dumps(result),
-            error,
-            key,
-        )
+        with self._database.transaction():
+            known = self._runs.get(key)
+            if known is not None and (known["status"] != "done" or status == "done"):
+                self._runs.put(**{**known, "status": status, "result": result, "error": error})
 
     def runs(self, prefix: str = "") -> list[dict[str, Any]]:
-        """Every run in the order in which they were asked for."""
-        found = self._read("SELECT number, key, spec, status, error, result FROM runs ORDER BY number")
-        names = ("number", "key", "spec", "status", "error", "result")
-        runs = [dict(zip(names, values, strict=True)) for values in found if str(values[1]).startswith(prefix)]
-        return [{**run, "spec": json.loads(run["spec"]), "result": json.loads(run["result"] or "null")} for run in runs]
+        """Every run in the order in which they were asked for; those whose entries are damaged are left out with a
+        warning."""
+        return [run for run in self._runs.all() if run["key"].startswith(prefix)]
 
     def forget_runs(self, keys: list[str]) -> None:
         for key in keys:
-            self._write("DELETE FROM runs WHERE key = ?", key)
+            self._runs.drop(key)
+
+    def damaged_runs(self) -> int:
+        """How many runs cannot be read."""
+        return len(self._runs.damaged())
+
+    def forget_damaged_runs(self) -> None:
+        self._runs.drop_damaged()
 
     # Housekeeping.
 
@@ -176,7 +167,7 @@ class Store:
         Only for a store in which every run is done."""
         for (key,) in self._read("SELECT key FROM nodes"):
             if key not in nodes:
-                self._write("DELETE FROM nodes WHERE key = ?", key)
+                self._nodes.drop(key)
         keep = {self._checkpoint(key) for key in checkpoints}
         gone = [p for name in ("checkpoints", "partial") for p in (self.folder / name).glob("*") if p not in keep]
         freed = sum(map(_size, gone))
@@ -225,49 +216,14 @@ class Store:
             path.unlink(missing_ok=True)
             return None
 
-    def _connect(self) -> sqlite3.Connection:
-        path = self.folder / "store.db"
-        try:
-            connection = sqlite3.connect(path, timeout=60, isolation_level=None)
-        except sqlite3.Error as error:
-            raise _unusable(path, error) from error
-        try:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > VERSION:
-                raise StoreTrouble(
-                    f"{path} was written by a newer Engram (format {version}); upgrade Engram to read it"
-                )
-            connection.execute("PRAGMA synchronous = FULL")
-            if version < VERSION:
-                connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-        except (sqlite3.Error, StoreTrouble) as error:
-            connection.close()
-            raise (error if isinstance(error, StoreTrouble) else _unusable(path, error)) from error
-        return connection
-
     def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._execute(query, values).fetchall()
+        return self._database.read(query, *values)
 
     def _write(self, query: str, *values: object) -> None:
-        self._execute(query, values)
-
-    def _execute(self, query: str, values: tuple[object, ...]) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(query, values)
-        except sqlite3.Error as error:
-            if "disk is full" in str(error):
-                size = sum(len(value) for value in values if isinstance(value, str))
-                raise checkpoint.trouble(OSError(errno.ENOSPC, str(error)), self.folder / "store.db", size) from error
-            raise StoreTrouble(
-                f"the store {self.folder} cannot be used ({error}); what was saved is still there"
-            ) from error
+        self._database.write(query, *values)
 
     def close(self) -> None:
-        self._connection.close()
-
-
-def _unusable(path: Path, error: sqlite3.Error) -> StoreTrouble:
-    return StoreTrouble(f"the store {path} cannot be opened ({error}); choose another --store")
+        self._database.close()
 
 
 def _size(path: Path) -> int:

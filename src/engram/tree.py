@@ -158,6 +158,15 @@ class Node:
             "path": [growth.to_json() for growth in self.path],
         }
 
+    def own_json(self) -> Any:
+        """What the store keeps of it: the last lesson, or all where it has no parent there."""
+        return self.to_json() if self.stored_parent is None else self.path[-1].to_json()
+
+    @property
+    def stored_parent(self) -> str | None:
+        """The key of its parent in the store; a learner that has learned nothing is not there."""
+        return self.parent.key if len(self.path) > 1 else None
+
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Node:
         find_own(data)
@@ -229,10 +238,10 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
             teaching.run(lesson, watch)
             row = _measure(node, learner, stream, teaching)
     except CERTAIN as error:
-        store.fail(node.key, node.to_json(), str(error))
+        store.fail(node.key, node.own_json(), str(error), node.stored_parent)
         raise
     _compare(store.row(node.key), row)
-    store.commit(node.key, node.to_json(), row, learner.state())
+    store.commit(node.key, node.own_json(), row, learner.state(), node.stored_parent)
     return learner, row
 
 

@@ -10,7 +10,7 @@ from engram.record import Record
 from engram.request import prepare
 from engram.runs import Run, record_of
 from engram.store import Store
-from engram.tree import Node
+from engram.tree import Growth, Node
 
 GRID = {
     "widths": ["12", "10"],
@@ -36,7 +36,17 @@ def done(run: Run, store: Store, **more: Any) -> Record:
 
 def nodes(store: Store) -> list[Node]:
     """Every node of a store that has been grown."""
-    return [Node.from_json(json.loads(text)) for (text,) in store._read("SELECT spec FROM nodes WHERE row IS NOT NULL")]
+    entries = store._read("SELECT key, parent, spec FROM nodes WHERE row IS NOT NULL")
+    specs = {key: (parent, json.loads(spec)) for key, parent, spec in entries}
+
+    def node(key: str) -> Node:
+        parent, spec = specs[key]
+        if parent is None:
+            return Node.from_json(spec)
+        growth = Growth.from_json(*spec)
+        return node(parent).child(growth.tasks, growth.settings, growth.curve, growth.every)
+
+    return [node(key) for key in specs]
 
 
 def first_nodes(store: Store) -> list[Node]:

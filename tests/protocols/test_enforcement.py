@@ -116,7 +116,7 @@ def test_there_is_nothing_else_to_look_at(name):
         with pytest.raises(AttributeError):
             World(**WORLD).drive(cheating(protocol_name, lambda o: getattr(o, name))())
         with pytest.raises(AttributeError):
-            World(**WORLD).drive(cheating(protocol, lambda o: getattr(o.curves, name))())
+            World(**WORLD).drive(cheating(protocol_name, lambda o: getattr(o.curves, name))())
 
 
 # Every number that was measured is another one, so that it is known where a number comes from.

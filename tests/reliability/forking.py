@@ -20,6 +20,7 @@ import pytest
 import torch
 
 from engram import evaluate, tree
+from engram.database import Database
 from engram.execute import Silence, execute
 from engram.store import Store
 
@@ -88,7 +89,7 @@ def watched(run: Any, folder: Any, ticks: Ticks) -> None:
         patch.setattr(evaluate, "hits", ticks.around("evaluate", evaluate.hits))
         patch.setattr(os, "fsync", ticks.around("write", lambda _: None))  # a killed process loses no written page
         patch.setattr(os, "replace", ticks.around("write", os.replace))
-        patch.setattr(Store, "_write", ticks.around("commit", Store._write))
+        patch.setattr(Database, "write", ticks.around("commit", Database.write))
         store = Store(folder)
         try:
             execute([run], store, progress=ticks)

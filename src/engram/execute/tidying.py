@@ -31,9 +31,10 @@ def clean_up(store: Store, forget_failed: bool = False) -> dict[str, int]:
     """Drop what no run needs: see `tidy`; and positions and nodes that belong to no run that is done or will go on."""
     if forget_failed:
         store.forget_runs([entry["key"] for entry in store.runs() if entry["status"] == "failed"])
+        store.forget_damaged_runs()
     entries = store.runs()
     freed = tidy(store)
-    if all(entry["status"] == "done" for entry in entries):
+    if all(entry["status"] == "done" for entry in entries) and not store.damaged_runs():
         held = {key for entry in entries for key in entry["result"]["grown"]}
         freed += store.drop_all_but(held, {entry["result"]["path"][-1] for entry in entries})
     return {"freed_bytes": freed, "store_bytes": store.size_bytes()}
