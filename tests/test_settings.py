@@ -83,6 +83,19 @@ def test_ranges(limits, good, bad, words):
         limited.parse("name", bad)
 
 
+@pytest.mark.parametrize("default, given", [(1, "99999999999999999999"), (1, 2**63), ((1,), "5-2147483648")])
+def test_every_whole_number_has_an_upper_limit(default, given):
+    with pytest.raises(BadSetting, match=r"is out of range; it must be at most 1e\+09"):
+        Setting(default, "help", at_least=1).parse("name", given)
+    assert Setting(1, "help", at_most=2**63).parse("name", 2**63) == 2**63
+
+
+@pytest.mark.parametrize("given", ["inf", "-inf", float("inf"), "1e999"])
+def test_infinity_is_not_a_number(given):
+    with pytest.raises(BadSetting, match="is not a number"):
+        Setting(0.5, "help", above=0).parse("name", given)
+
+
 def test_every_part_of_a_list_is_checked():
     with pytest.raises(BadSetting, match="widths=0 is out of range"):
         Setting((1,), "help", at_least=1).parse("widths", "256-0")

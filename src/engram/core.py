@@ -285,6 +285,11 @@ class Learner:
         """`network` is a `networks.Blueprint`; `settings` are those that the class declares."""
         raise NotImplementedError
 
+    @classmethod
+    def least_bytes(cls, outline: Outline, network: Any, settings: Mapping[str, Any]) -> int:
+        """Memory that it takes at least, known before anything is built: what a run is refused by."""
+        return 0
+
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         raise NotImplementedError
 

@@ -30,6 +30,10 @@ class BadData(EngramError):
     """Samples, labels or files that no learner can be trained on."""
 
 
+class TooLarge(EngramError):
+    """What would take more memory than there is. Another machine may have it, so it is never stored as a failure."""
+
+
 class BadRecord(EngramError):
     """Numbers from which a metric cannot be computed."""
 

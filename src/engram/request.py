@@ -13,7 +13,7 @@ from typing import Any
 
 from engram.core import Learner, Outline, Stream
 from engram.errors import BadSetting, UnknownName
-from engram.learners import LEARNERS, create, learner_settings
+from engram.learners import LEARNERS, create, learner_class, learner_settings, look_ahead
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.protocols import Measuring, Protocol, grid_of, protocol, protocol_class, read_evaluate
 from engram.runs import Run
@@ -71,6 +71,8 @@ class Request:
             next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
         measuring = Measuring(_steps(self.curve), read_evaluate(self.evaluate))
         policy.check(learner, len(made), grid, measuring)
+        for network in networks:
+            look_ahead(learner, made.outline, network, grid)
         heads = [_check_head(learner, made, network, grid, self.head, policy) for network in networks]
         asked = (measuring.curve, self.references, options, measuring.evaluate)
         return Run(made, learner, networks, grid, policy.name, heads[0], seed, share, *asked)
@@ -165,7 +167,8 @@ def _check_head(
 ) -> str:
     """Find a setting that the learner refuses now, and see whether it must be told the task."""
     outline = Outline(made.outline.shape, tuple(sorted(made.outline.classes)))
-    needs = _needs_task(learner, outline, network.name, _text(network.settings), _text(grid[0]))
+    classes = (learner_class(learner), network_class(network.name))  # a user's may be another one of the same name
+    needs = _needs_task(classes, learner, outline, network.name, _text(network.settings), _text(grid[0]))
     if needs and head == "single":
         raise BadSetting(
             f"learner '{learner}' has to be told the task, so it has no single-head accuracy; use --head multi"
@@ -176,7 +179,7 @@ def _check_head(
 
 
 @lru_cache(maxsize=4096)
-def _needs_task(learner: str, outline: Outline, network: str, network_settings: str, settings: str) -> bool:
+def _needs_task(_: Any, learner: str, outline: Outline, network: str, network_settings: str, settings: str) -> bool:
     """Build the learner once, however many runs have it: large networks take their time."""
     blueprint = Blueprint.of(network, **json.loads(network_settings))
     return create(learner, outline, 0, blueprint, json.loads(settings)).needs_task

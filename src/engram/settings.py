@@ -12,11 +12,15 @@ documentation and the keys of the tree all read the same declarations.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from engram.errors import BadSetting, UnknownName
+
+MOST_WHOLE = 10**9  # of a whole number that declares no limit: products of two of them still fit into 64 bits
+WORTH_A_WORD = 1e12  # a number that hardly anybody means
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,16 @@ class Setting:
         limits = (
             (self.at_least, lambda v, b: v >= b, "at least"),
             (self.above, lambda v, b: v > b, "above"),
-            (self.at_most, lambda v, b: v <= b, "at most"),
+            (self._most(value), lambda v, b: v <= b, "at most"),
             (self.below, lambda v, b: v < b, "below"),
         )
         for bound, holds, words in limits:
             if bound is not None and not holds(value, bound):
                 raise BadSetting(f"{name}={value} is out of range; it must be {words} {bound:g}")
+
+    def _most(self, value: float) -> float | None:
+        """Every whole number has an upper limit, so that no size overflows on its way."""
+        return MOST_WHOLE if self.at_most is None and isinstance(value, int) else self.at_most
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:
@@ -96,6 +104,13 @@ def resolve(kind: str, settings: Mapping[str, Setting], given: Mapping[str, Any]
         if name not in settings:
             raise UnknownName(f"setting of {kind} called", name, settings)
     return {name: s.parse(name, given[name]) if name in given else s.default for name, s in settings.items()}
+
+
+def say_if_extreme(settings: Mapping[str, Setting], values: Mapping[str, Any]) -> None:
+    """A word about numbers that are possible and hardly meant."""
+    for name, value in values.items():
+        if isinstance(value, float) and abs(value) > WORTH_A_WORD:
+            warnings.warn(f"{name}={value:g} is very large; its default is {settings[name].default:g}", stacklevel=3)
 
 
 def apply(owner: Any, values: Mapping[str, Any]) -> None:

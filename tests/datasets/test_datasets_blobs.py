@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from engram import datasets
-from engram.errors import BadSetting, UnknownName
+from engram.errors import BadSetting, TooLarge, UnknownName
 
 
 def test_blobs_have_the_size_that_was_asked_for():
@@ -49,5 +49,7 @@ def test_an_unknown_setting():
 
 
 def test_more_than_the_memory():
-    with pytest.raises(BadSetting, match="GB"):
-        datasets.load("blobs", features=10**12)
+    with pytest.raises(
+        TooLarge, match="blobs of classes=10, samples=200, test=50, features=1000000000 would take .* GB"
+    ):
+        datasets.load("blobs", features=10**9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -70,3 +71,12 @@ def test_state_survives_text(kind):
     layer, copy = _layer(kind), OutputLayer(kind, (4, 2, 0, 1, 3))
     copy.load(json.loads(json.dumps(layer.state())))
     assert (copy.names, copy.tasks) == (layer.names, layer.tasks)
+
+
+def test_many_classes_take_linear_time():
+    """With 100,000 classes the square of it took minutes."""
+    layer, began = OutputLayer("growing", range(100_000)), time.process_time()
+    layer.add(0, range(50_000))
+    layer.add(1, range(100_000))
+    assert layer.rows(None) == list(range(100_000))
+    assert time.process_time() - began < 2

@@ -100,11 +100,13 @@ def _verified(entry: Entry, file: Any) -> dict[str, Any]:
 
 
 def _from_path(name: str, options: dict[str, Any]) -> Dataset:
-    path = Path(name).expanduser()
-    if not path.exists():
+    path = Path(os.path.expanduser(name))
+    if not os.path.exists(path):  # which, unlike Path's own, takes a name that is too long for one that is not there
         if name.endswith(".npz"):
             raise DataUnavailable(f"there is no file {name}; give the path of an existing .npz file")
         raise UnknownName("dataset", name, names())
+    if not path.is_file():
+        raise DataUnavailable(f"{name} is not a file but a folder, a pipe or a device; give the path of an .npz file")
     _no_options(name, options)
     stat = path.stat()
     return _load_path(name, str(path.resolve()), stat.st_mtime_ns, stat.st_size)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from engram import memory
 from engram.datasets.arrays import Arrays
-from engram.errors import BadSetting
 from engram.settings import declared, resolve, setting
 
 
@@ -29,13 +28,12 @@ class Blobs:
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Checked settings, defaults filled in."""
     values = resolve("dataset 'blobs'", declared(Blobs), given)
-    needed = 4 * values["classes"] * (values["samples"] + values["test"]) * values["features"]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 36
-    if needed > memory:
-        raise BadSetting(
-            f"blobs of this size need {needed / 1e9:.1f} GB and this machine has {memory / 1e9:.1f} GB; "
-            f"make classes={values['classes']}, samples={values['samples']} or features={values['features']} smaller"
-        )
+    sizes = {name: values[name] for name in ("classes", "samples", "test", "features")}
+    memory.require(
+        4 * sizes["classes"] * (sizes["samples"] + sizes["test"]) * sizes["features"],
+        f"blobs of {', '.join(f'{name}={size}' for name, size in sizes.items())}",
+        "make one of them smaller",
+    )
     return values
 
 

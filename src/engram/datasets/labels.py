@@ -37,12 +37,11 @@ def _whole(y: np.ndarray, where: str) -> np.ndarray:
     return whole
 
 
-def class_list(archive: zipfile.ZipFile, where: str) -> list[str]:
+def class_list(archive: zipfile.ZipFile, promise: npy.Promise) -> list[str]:
     """The array `classes` of a file."""
-    names = npy.read(archive, "classes", where)
-    if names.ndim != 1 or names.dtype.kind not in "US":
-        raise BadData(f"{where}: classes has shape {names.shape} and holds {names.dtype}; give one name a class")
-    return [str(name) for name in column(names, f"{where}: classes")]
+    if len(promise.shape) != 1 or promise.saved.kind not in "US":
+        raise BadData(f"{promise.where} has shape {promise.shape} and holds {promise.saved}; give one name a class")
+    return [str(name) for name in column(npy.read(archive, promise), promise.where)]
 
 
 def number(

@@ -6,16 +6,18 @@ The registry is the folder: a module here whose class has a `name` is a learner.
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from engram import memory
 from engram.core import Learner, Outline
 from engram.errors import BadSetting
 from engram.networks import Blueprint
 from engram.own import Registry
-from engram.settings import Setting, declared
+from engram.settings import Setting, declared, say_if_extreme
 
 
 @cache
@@ -53,6 +55,17 @@ def learner_class(name: str) -> type[Learner]:
 
 def learner_settings(name: str) -> dict[str, Setting]:
     return declared(learner_class(name))
+
+
+def look_ahead(name: str, outline: Outline, network: Blueprint, grid: Sequence[Mapping[str, Any]]) -> None:
+    """Before anything is built: refuse what takes more memory than there is, say what takes much or is hardly meant."""
+    needed = max(learner_class(name).least_bytes(outline, network, settings) for settings in grid)
+    sizes = f"{math.prod(outline.shape)} numbers a sample and {len(outline.classes)} classes"
+    what = f"learner '{name}' with these settings, network '{network.name}', {sizes}"
+    memory.require(needed, what, "choose smaller settings or smaller data")
+    memory.say_if_large(needed, what)
+    for settings in grid:
+        say_if_extreme(learner_settings(name), settings)
 
 
 def create(name: str, outline: Outline, seed: int, network: Blueprint, settings: Mapping[str, Any]) -> Learner:

@@ -7,7 +7,7 @@ and solution follow from the seed and the exemplars, so the exemplars are all of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint
 from engram.parts.augmentation import affine_copies
 from engram.parts.exemplars import ExemplarMemory, mof, uniform
-from engram.parts.kernel import KernelRidge, RandomFeatures
+from engram.parts.kernel import KernelRidge, RandomFeatures, is_image
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
@@ -58,6 +58,14 @@ class ExemplarsOnly(Learner):
         self.done: int | None = None
         self.operations = 0
         self._solution: KernelRidge | None = None  # follows from the memory; None where it has to be computed
+
+    @classmethod
+    def least_bytes(cls, outline: Outline, network: Blueprint | None, settings: Mapping[str, Any]) -> int:
+        """The random weights; and with one exemplar of every class distances, kernel and factor of all its copies."""
+        weights = RandomFeatures.weight_count(outline.shape, settings["filters"], settings["features"])
+        copies = settings["copies"] if settings["augment"] and is_image(outline.shape) else 0
+        points = min(settings["points"], len(outline.classes) * (1 + copies))
+        return 4 * weights + (4 + 8 + 8) * points**2
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.done is None:

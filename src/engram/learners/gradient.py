@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -70,6 +70,12 @@ class GradientLearner(Learner):
         self.step: int | None = None  # position inside a lesson; None between two
         self.operations = 0
 
+    @classmethod
+    def least_bytes(cls, outline: Outline, network: Blueprint, settings: Mapping[str, Any]) -> int:
+        """theta, its gradient and the two moments of an optimiser that has them."""
+        vectors = 2 if settings.get("optimizer") == "sgd" else 4
+        return 4 * vectors * network.parameters(outline.shape, len(outline.classes))
+
     @property
     def needs_task(self) -> bool:  # type: ignore[override]
         return self.heads == "per-task"
@@ -78,8 +84,7 @@ class GradientLearner(Learner):
 
     def begin(self, lesson: Lesson) -> None:
         """Before the first step of a lesson: its classes get their outputs, the optimiser is reset."""
-        for row in self.outputs.add(lesson.index, lesson.classes):
-            self.network.append(self._initial_row(*row))
+        self.network.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
         self.optimiser.fit(len(self.network.theta))
         self.optimiser.reset(self.optimizer_reset)
 
@@ -205,9 +210,13 @@ class GradientLearner(Learner):
         """A network with its initial trunk and no outputs; the same one every time."""
         return self.blueprint.build(self.outline.shape, self.seed)
 
-    def _initial_row(self, task: int | None, label: int) -> Tensor:
-        where = ("head", label) if task is None else ("head", label, task)
-        return self.network.trunk.head_rows(1, generator(self.seed, "initialisation", *where))
+    def _initial_rows(self, names: Sequence[tuple[int | None, int]]) -> Tensor:
+        """Rows of the head for these tasks and labels, each from a generator of its own."""
+        rows = [torch.empty(0)]
+        for task, label in names:
+            where = ("head", label) if task is None else ("head", label, task)
+            rows.append(self.network.trunk.head_rows(1, generator(self.seed, "initialisation", *where)).flatten())
+        return torch.cat(rows)
 
     def state(self) -> State:
         split = self.network.trunk_size

@@ -53,8 +53,7 @@ class Joint(GradientLearner):
         self.network = self.fresh_network()
         self.outputs = OutputLayer(self.heads, self.outline.classes)
         for task, classes in self.lessons:
-            for row in self.outputs.add(task, classes):
-                self.network.append(self._initial_row(*row))
+            self.network.append(self._initial_rows(self.outputs.add(task, classes)))
         self.optimiser.vectors = {}
         self.optimiser.fit(len(self.network.theta))
         self.optimiser.reset("full")

@@ -23,8 +23,8 @@ class OutputLayer:
     def add(self, task: int, classes: Sequence[int]) -> list[tuple[int | None, int]]:
         """Register a task; the names of the rows that it makes necessary, in order."""
         wanted = self.all_classes if self.kind == "masked" else classes
-        names = [self._name(task, label) for label in wanted]
-        new = [name for name in names if name not in self.names]
+        known = set(self.names)
+        new = [name for label in wanted if (name := self._name(task, label)) not in known]
         self.names += new
         self.tasks[task] = tuple(classes)
         return new
@@ -45,7 +45,8 @@ class OutputLayer:
 
     def rows(self, task: int | None) -> list[int]:
         """The rows of a task's classes, or of all classes seen."""
-        return [self.names.index(self._name(task, label)) for label in self.classes(task)]
+        place = {name: row for row, name in enumerate(self.names)}
+        return [place[self._name(task, label)] for label in self.classes(task)]
 
     def classes(self, task: int | None) -> list[int]:
         if task is None:

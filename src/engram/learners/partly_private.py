@@ -9,17 +9,18 @@ theta always holds the current task's network; the private parts of earlier task
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from engram.core import Lesson
+from engram.core import Lesson, Outline
 from engram.errors import BadSetting
 from engram.learners.gradient import GradientLearner
 from engram.learners.outputs import OutputLayer
-from engram.networks import FlatNetwork
+from engram.networks import Blueprint, FlatNetwork
 from engram.settings import setting
 
 
@@ -51,6 +52,11 @@ class PartlyPrivate(GradientLearner):
             )
         self.outputs = OwnOutputs(self.heads, self.outline.classes)
 
+    @classmethod
+    def least_bytes(cls, outline: Outline, network: Blueprint, settings: Mapping[str, Any]) -> int:
+        """Without outputs: theta has those of one task, and how many these are is not known."""
+        return super().least_bytes(replace(outline, classes=()), network, settings)
+
     def private(self) -> slice:
         raise NotImplementedError
 
@@ -65,8 +71,7 @@ class PartlyPrivate(GradientLearner):
         if last is not None:
             self.vectors[f"private.{last}"] = self.network.theta[self.private()].clone()
         fresh = self.fresh_network()
-        for row in self.outputs.add(lesson.index, lesson.classes):
-            fresh.append(self._initial_row(*row))
+        fresh.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
         if last is None:
             self.network = fresh
         else:

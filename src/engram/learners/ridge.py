@@ -9,7 +9,7 @@ can round differently.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -49,6 +49,12 @@ class Ridge(Learner):
         self.outputs = OutputLayer("growing", outline.classes)
         self.done: int | None = None
         self.operations = 0
+
+    @classmethod
+    def least_bytes(cls, outline: Outline, network: Blueprint | None, settings: Mapping[str, Any]) -> int:
+        """The random weights; and the matrix of the equations, with its penalty, and its factor."""
+        size = settings["features"] + 1
+        return 8 * size * (math.prod(outline.shape) + 3 * size)
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.done is None:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+import torch
 
 from engram.networks.cnn import PfuelbConv, RWalkCNN
 from engram.networks.flat import FlatNetwork, Outputs
 from engram.networks.mlp import MLP
-from engram.networks.module import adopt, is_network
+from engram.networks.module import Module, adopt, is_network
 from engram.networks.resnet import ResNet18Reduced
 from engram.networks.trunk import Trunk
 from engram.own import Registry
@@ -42,6 +45,20 @@ class Blueprint:
         """Defaults filled in and checked."""
         return Blueprint(name, resolve(f"network '{name}'", declared(network_class(name)), given))
 
+    def parameters(self, shape: tuple[int, ...], outputs: int) -> int:
+        """How many a network with so many outputs has, found without building it."""
+        trunk, features = _sizes(network_class(self.name), tuple(sorted(self.settings.items())), shape)
+        return trunk + outputs * (features + 1)
+
     def build(self, shape: tuple[int, ...], seed: int) -> FlatNetwork:
         """A freshly initialised network without outputs. The same seed gives the same weights."""
         return FlatNetwork(network_class(self.name)(shape, seed, self.settings))
+
+
+@lru_cache(maxsize=4096)
+def _sizes(cls: type[Trunk], settings: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) -> tuple[int, int]:
+    """Parameters of a trunk, and features that it gives: from a copy on a device that has shapes and no memory. A module
+    of a user's own may not know such a device."""
+    with torch.device("cpu" if issubclass(cls, Module) else "meta"):
+        trunk = cls(shape, 0, dict(settings))
+    return sum(parameter.numel() for parameter in trunk.parameters()), trunk.features

@@ -17,7 +17,9 @@ class ResNet18Reduced(Trunk):
 
     name = "resnet18-reduced"
 
-    width = setting(20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1)
+    width = setting(
+        20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
+    )
 
     first = 3
 

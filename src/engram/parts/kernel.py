@@ -20,11 +20,15 @@ CHUNK = 500  # samples at a time
 MOST = 1000  # points that the median is taken over
 
 
+def is_image(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 3 and min(shape[1:]) >= SMALLEST
+
+
 class RandomFeatures:
     """Random filters over an image and average pooling, or random units on a plain vector; ReLU; length 1."""
 
     def __init__(self, shape: tuple[int, ...], filters: int, units: int, generator: torch.Generator):
-        self.shape, self.is_image = shape, len(shape) == 3 and min(shape[1:]) >= SMALLEST
+        self.shape, self.is_image = shape, is_image(shape)
         if self.is_image:
             weights = torch.randn(filters, shape[0], PATCH, PATCH, generator=generator)
             weights -= weights.mean((1, 2, 3), keepdim=True)  # a filter that answers to brightness alone tells little
@@ -33,6 +37,10 @@ class RandomFeatures:
             inputs = math.prod(shape)
             self.weights = torch.randn(inputs, units, generator=generator) / math.sqrt(inputs)
             self.offsets = torch.randn(units, generator=generator)
+
+    @staticmethod
+    def weight_count(shape: tuple[int, ...], filters: int, units: int) -> int:
+        return filters * shape[0] * PATCH * PATCH if is_image(shape) else math.prod(shape) * units
 
     def __call__(self, x: Tensor) -> Tensor:
         compute: Callable[[Tensor], Tensor] = self._convolve if self.is_image else self._multiply

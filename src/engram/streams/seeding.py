@@ -10,7 +10,7 @@ from torch import Tensor
 
 from engram.settings import Setting
 
-SEED = Setting(0, "decides every random choice", at_least=0)
+SEED = Setting(0, "decides every random choice", at_least=0, at_most=2**63 - 1)
 
 
 def shuffled(count: int, seed: int, *purpose: str | int) -> Tensor:

@@ -1,0 +1,103 @@
+"""What would take more memory than there is: one sentence, before anything is built."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import pytest
+import torch
+from engram.prepare import prepare
+
+from engram import memory
+from engram.core import Outline
+from engram.errors import BadSetting, TooLarge
+from engram.learners import create, learner_settings, learners, look_ahead
+from engram.networks import NETWORKS, Blueprint
+
+OUTLINE = Outline((1, 8, 8), tuple(range(10)))
+
+
+def defaults(learner, **settings):
+    return [{**{name: s.default for name, s in learner_settings(learner).items()}, **settings}]
+
+
+@pytest.mark.parametrize(
+    "learner, network, settings",
+    [
+        ("finetune", "mlp", {"widths": (10**9, 10**9)}),
+        ("finetune", "pfuelb-conv", {"full_width": 10**9}),
+        ("ewc", "resnet18-reduced", {"width": 10_000}),
+        ("joint", "mlp", {"widths": (10**9,)}),
+        ("ridge", "mlp", {"features": 10**8}),
+        ("ridge", "mlp", {"features": [5, 10**8]}),
+        ("exemplars-only", "mlp", {"copies": 10**9, "points": 10**9}),
+        ("exemplars-only", "mlp", {"filters": 10**9}),
+    ],
+)
+def test_more_than_the_machine_has_is_refused_before_it_is_built(learner, network, settings, monkeypatch):
+    monkeypatch.delenv("ENGRAM_MAX_BYTES", raising=False)
+    protocol = "task-level" if any(isinstance(value, list) for value in settings.values()) else "sequential"
+    began = time.process_time()
+    with pytest.raises(
+        TooLarge, match=rf"learner '{learner}'.* of memory and .* this machine has; .*ENGRAM_MAX_BYTES="
+    ):
+        prepare("split-digits", learner, network=network, protocol_name=protocol, settings=settings)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_parameters_are_counted_without_building(name):
+    blueprint = Blueprint.of(name)
+    network = blueprint.build((3, 32, 32), seed=0)
+    network.append(torch.zeros(7, network.row_size))
+    assert blueprint.parameters((3, 32, 32), 7) == len(network.theta)
+
+
+@pytest.mark.parametrize("name", [name for name in learners() if "rate" in learner_settings(name)])
+def test_no_learner_is_said_to_take_more_than_it_takes(name, digits_lessons, teach):
+    (settings,) = defaults(name)
+    blueprint = Blueprint.of("mlp", widths="12")
+    learner = teach(create(name, OUTLINE, 0, blueprint, settings), digits_lessons)
+    vectors = [learner.network.theta, learner.network.grad, *learner.optimiser.vectors.values()]
+    taken = sum(vector.numel() * vector.element_size() for vector in vectors)
+    assert taken / 2 < learner.least_bytes(OUTLINE, blueprint, settings) <= taken
+
+
+def test_what_is_large_but_possible_is_said(monkeypatch):
+    monkeypatch.setenv("ENGRAM_MAX_BYTES", str(10**12))
+    with pytest.warns(UserWarning, match="100002 classes takes at least 412 MB of memory in every worker process"):
+        look_ahead("finetune", Outline((2,), tuple(range(100_002))), Blueprint.of(), defaults("finetune"))
+    with pytest.warns(UserWarning, match=r"1000000 numbers a sample .* takes at least 4\.1 GB of memory"):
+        look_ahead("finetune", Outline((10**6,), (0, 1)), Blueprint.of(), defaults("finetune"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        look_ahead("finetune", OUTLINE, Blueprint.of(), defaults("finetune"))
+
+
+@pytest.mark.parametrize("name", ["strength", "rate"])
+def test_a_number_that_is_hardly_meant_is_said(name):
+    with pytest.warns(UserWarning, match=rf"{name}=1e\+30 is very large; its default is"):
+        prepare("split-digits", "ewc", settings={name: 1e30})
+
+
+def test_one_may_insist(monkeypatch):
+    monkeypatch.setenv("ENGRAM_MAX_BYTES", "99")
+    with pytest.raises(TooLarge, match="it would take at least 0.1 kB of memory and 0.099 kB ENGRAM_MAX_BYTES allows"):
+        memory.require(100, "it", "shrink it")
+    memory.require(99, "it", "shrink it")
+    monkeypatch.setenv("ENGRAM_MAX_BYTES", str(2**62))
+    memory.require(2**62, "it", "shrink it", most=1)
+    monkeypatch.setenv("ENGRAM_MAX_BYTES", "-3")
+    with pytest.raises(BadSetting, match="ENGRAM_MAX_BYTES=-3 is out of range"):
+        memory.require(1, "it", "shrink it")
+
+
+def test_a_container_has_what_its_limit_says(monkeypatch, tmp_path):
+    whole = memory.machine_bytes()
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path / "memory.max")
+    assert memory.machine_bytes() >= whole
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.machine_bytes() >= whole
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert memory.machine_bytes() == 1_000_000
