@@ -34,3 +34,7 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'engram' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

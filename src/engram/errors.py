@@ -73,4 +73,5 @@ class Diverged(EngramError):
 
 
 class Stopped(Exception):
-    """Somebody asked to stop (Ctrl-C, SIGTERM); everything worth keeping has been saved."""
+    """Somebody asked to stop (Ctrl-C, SIGTERM); everything worth keeping has been saved. The command line adds what
+    goes on with it."""

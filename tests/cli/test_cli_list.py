@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+import engram as library
+
 LISTS = ["datasets", "streams", "learners", "networks", "protocols", "metrics", "papers"]
 SOME = {
     "datasets": {"digits", "mnist", "blobs"},
@@ -51,3 +53,8 @@ def test_help_of_every_command_is_whole(engram):
     assert said.code == 0
     assert "..." not in said.out.replace("[ARGS]...", "")
     assert engram().out.strip() == said.out.strip()
+
+
+def test_the_version(engram):
+    said = engram("--version")
+    assert (said.code, said.out, said.err) == (0, f"engram {library.__version__}\n", "")

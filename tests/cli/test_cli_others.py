@@ -42,6 +42,17 @@ def test_verify_sees_a_damaged_file(engram, tmp_path, monkeypatch):
     assert damaged[0]["found"] != damaged[0]["expected"]
 
 
+def test_verify_of_what_is_not_here(engram, tmp_path, monkeypatch):
+    monkeypatch.setenv("ENGRAM_DATA", str(tmp_path))
+    said = engram("data", "verify", "cifar100")
+    assert said.code == 1
+    assert "missing" in said.out
+    assert said.err == "engram: cifar100 is not here; 'engram data fetch cifar100' gets it\n"
+    assert engram("data", "verify", "cifar100", "--json").code == 1
+    assert engram("data", "verify", "digits").code == 0
+    assert engram("data", "verify").code == 0  # nobody asked for those that are missing
+
+
 def test_fetch_of_what_needs_no_fetching(engram):
     assert engram("data", "fetch", "digits").out == "digits is here (nothing to fetch)\n"
     assert engram("data", "fetch", "digits", "--json").json == {"name": "digits", "path": None}

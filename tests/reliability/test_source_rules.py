@@ -44,3 +44,14 @@ def test_nothing_in_the_source_can_run_what_it_reads(path):
 )  # fmt: skip
 def test_the_rule_can_fail(line):
     assert offences(line)
+
+
+PRINTING = {"cli/output.py", "cli/__init__.py", "reports/tables.py", "reports/listing.py"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_text_reaches_a_terminal_only_where_it_is_made_harmless(path):
+    """Elsewhere `say`, `warn` and the tables are called."""
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    prints = [name for name in map(ast.unparse, calls) if name.split(".")[-1] in ("print", "echo")]
+    assert not prints or "/".join(path.parts[-2:]) in PRINTING

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from engram import __version__
 from engram.cli import data, looking, training
 from engram.cli.once import Once
+from engram.cli.output import say, warn
+from engram.cli.standard import standard_streams
 from engram.errors import EngramError, Stopped
 
 _STYLE: dict[str, Any] = {"no_args_is_help": True, "add_completion": False, "rich_markup_mode": None}
@@ -30,6 +33,14 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.clean,
     looking.check,
 )
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        say(f"engram {__version__}")
+        raise typer.Exit
+
+
 app.command("list", cls=Once)(looking.list_)
 for _command in _COMMANDS:
     app.command(cls=Once)(_command)
@@ -40,31 +51,55 @@ datasets.command(cls=Once)(data.verify)
 app.add_typer(datasets, name="data")
 
 
+@app.callback()
+def engram(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """What can be asked before any command."""
+
+
 def main() -> None:
     """Run the command line: one line and exit code 2 for a user's mistake, 130 when interrupted."""
-    warnings.showwarning = lambda message, *_, **__: print(f"engram: {message}", file=sys.stderr)
+    with standard_streams():
+        warnings.showwarning = lambda message, *_, **__: warn(str(message))
+        code = _code_of(_asked_for)
+    sys.exit(code)
+
+
+def _asked_for() -> int | None:
     try:
-        code = app(prog_name="engram", standalone_mode=False)
+        code: int | None = app(prog_name="engram", standalone_mode=False)
+        return code
+    finally:
+        sys.stdout.flush()
+
+
+def _code_of(call: Callable[[], int | None]) -> int:
+    """The exit code of what is called; what it raises on purpose is told in a line."""
+    try:
+        return call() or 0
     except EngramError as error:
-        print(f"engram: {error}", file=sys.stderr)
-        code = error.exit_code
-    except (Stopped, KeyboardInterrupt):
-        print("engram: stopped; everything so far is saved, 'engram resume' goes on", file=sys.stderr)
-        code = 130
-    except BrokenPipeError:
-        code = 141
+        if str(error):
+            warn(str(error))
+        return error.exit_code
+    except Stopped as stopped:
+        warn(f"stopped; everything so far is saved, '{stopped}' goes on")
+        return 130
+    except KeyboardInterrupt:
+        return 130
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer's own errors have it; anything else is a bug of ours
             raise
-        code = _explain(error)
-    sys.exit(code)
+        return _explain(error)
 
 
 def _explain(error: Any) -> int:
     """What typer has to say about a command line, in our words and with the way out."""
     message = error.format_message()
     if type(error).__name__ == "NoArgsIsHelpError":
-        print(message)
+        print(message)  # help, in many lines
         return 0
     message = message.rstrip(".").replace(" (Possible options: ", "; did you mean ").rstrip(")")
     message = message[0].lower() + message[1:].replace(". Did you mean", "; did you mean")
@@ -73,5 +108,5 @@ def _explain(error: Any) -> int:
     else:
         context = getattr(error, "ctx", None)
         message += f"; see '{context.command_path if context else 'engram'} --help'"
-    print(f"engram: {message}", file=sys.stderr)
+    warn(message)
     return 2

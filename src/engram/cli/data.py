@@ -8,7 +8,7 @@ import typer
 
 from engram.cli.looking import list_ as list_anything
 from engram.cli.options import Json
-from engram.cli.output import console, print_json, say, waiting
+from engram.cli.output import console, print_json, say, waiting, warn
 
 
 def list_(as_json: Json = False) -> None:
@@ -34,7 +34,10 @@ def fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")], as_jso
 def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Datasets; all by default.")] = None, as_json: Json = False
 ) -> None:
-    """Compare the digest of every file with the catalogue's."""
+    """Compare the digest of every file with the catalogue's.
+
+    Without names those that are here count; a dataset that is named has to be here.
+    """
     from engram import datasets
 
     with waiting("reading files"):
@@ -45,5 +48,8 @@ def verify(
         from engram.reports.tables import print_mapping
 
         print_mapping(console(), "files", [{n: row[n] for n in ("name", "file", "status")} for row in rows])
-    if any(row["status"] == "damaged" for row in rows):
+    missing = dict.fromkeys(row["name"] for row in rows if row["status"] == "missing") if names else {}
+    for name in missing:
+        warn(f"{name} is not here; 'engram data fetch {name}' gets it")
+    if missing or any(row["status"] == "damaged" for row in rows):
         raise typer.Exit(1)

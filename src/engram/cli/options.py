@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -90,6 +91,48 @@ def check_figure(figure: str) -> None:
     """A figure that cannot be drawn is refused before anything is trained."""
     if figure and not figure.lower().endswith((".png", ".svg", ".pdf")):
         raise BadSetting(f"--figure {figure!r} is no kind of figure; end it in .png, .svg or .pdf")
+    if figure:
+        _check_place("--figure", figure, is_folder=False)
+
+
+def check_folder(option: str, folder: str) -> None:
+    """A folder that cannot be written to is refused before anything is trained."""
+    if folder:
+        _check_place(option, folder, is_folder=True)
+
+
+def _check_place(option: str, place: str, is_folder: bool) -> None:
+    try:
+        if _is_there(place) and not is_folder:
+            os.close(os.open(place, os.O_WRONLY | os.O_NONBLOCK))
+        else:
+            _try_folder(place if is_folder else os.path.dirname(place))
+    except OSError as error:
+        why = error.strerror or error
+        raise BadSetting(f"{option} '{place}' cannot be written ({why}); choose another place") from error
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _try_folder(folder: str) -> None:
+    """Make a file without a name there, or in the nearest folder above it that is there already."""
+    import tempfile
+
+    while folder and not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    tempfile.TemporaryFile(dir=folder or ".").close()
+
+
+def resume_command(store: str) -> str:
+    """What goes on with the runs of a store, as it is typed."""
+    named = store not in (STORE, os.environ.get("ENGRAM_STORE"))
+    return f"engram resume --store {shlex.quote(store)}" if named else "engram resume"
 
 
 def open_store(store: str, must_exist: bool = False) -> Store:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from engram.reports.harmless import harmless
+
 if TYPE_CHECKING:
     from engram.papers.paper import Experiment, Line
     from engram.record import Record
@@ -24,11 +26,13 @@ def console() -> Any:
 
 
 def say(text: str) -> None:
-    print(text)
+    """A line for people, whatever is in it."""
+    print(harmless(text))
 
 
 def warn(text: str) -> None:
-    print(f"engram: {text}", file=sys.stderr)
+    """A line beside what was asked for, on standard error."""
+    print(f"engram: {harmless(text)}", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -38,9 +42,9 @@ def waiting(text: str) -> Iterator[None]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     terminal = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as shown:
-        shown.add_task(text, total=None)
+        shown.add_task(harmless(text), total=None)
         yield
 
 
@@ -120,8 +124,6 @@ def draw(records: list[Record], figure: str, quiet: bool) -> None:
 def leave(records: list[Record]) -> None:
     failed = [record for record in records if record.status != "done"]
     for record in failed:
-        print(
-            f"engram: {record.learner} on {record.stream}, seed {record.seed}, failed: {record.error}", file=sys.stderr
-        )
+        warn(f"{record.learner} on {record.stream}, seed {record.seed}, failed: {record.error}")
     if failed:
         raise typer.Exit(1)

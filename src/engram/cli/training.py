@@ -16,10 +16,12 @@ from engram.cli.options import (
     Planned,
     Seeds,
     check_figure,
+    check_folder,
     number,
     numbers,
     open_store,
     pairs,
+    resume_command,
     seed_list,
 )
 from engram.cli.output import (
@@ -36,7 +38,7 @@ from engram.cli.output import (
     warn,
 )
 from engram.cli.planning import show_plan
-from engram.errors import EngramError
+from engram.errors import EngramError, Stopped
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -174,6 +176,7 @@ def paper(
     from engram.papers.page import write_page
     from engram.papers.paper import Line
 
+    check_folder("--write", write)
     found = find(name)
     rows = [text for text in only.split(",") if text.strip()]
     experiments = found.find(experiment, tier, dataset, rows)
@@ -244,8 +247,11 @@ def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
     from engram.runs import record_of
 
     place, bar = open_store(store), Bar()
-    with bar.listening():
-        execute(wanted, place, _workers(wanted, jobs), bar)
+    try:
+        with bar.listening():
+            execute(wanted, place, _workers(wanted, jobs), bar)
+    except Stopped:
+        raise Stopped(resume_command(store)) from None
     entries = {entry["key"]: entry for entry in place.runs()}
     return [record_of(entries[run.key], place) for run in wanted]
 

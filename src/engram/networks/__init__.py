@@ -56,9 +56,9 @@ class Blueprint:
 
 
 @lru_cache(maxsize=4096)
-def _sizes(cls: type[Trunk], settings: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Parameters of a trunk, and features that it gives: from a copy on a device that has shapes and no memory. A module
-    of a user's own may not know such a device."""
+def _sizes(cls: Any, settings: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) -> tuple[int, int]:
+    """Parameters of a trunk, and features that it gives: from a copy on a device that has shapes and no memory. A user's
+    own module may not know such a device."""
     with torch.device("cpu" if issubclass(cls, Module) else "meta"):
         trunk = cls(shape, 0, dict(settings))
     return sum(parameter.numel() for parameter in trunk.parameters()), trunk.features

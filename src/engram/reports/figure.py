@@ -10,6 +10,7 @@ from typing import Any
 from engram.errors import BadSetting
 from engram.metrics import spread
 from engram.record import Record
+from engram.reports.harmless import harmless
 from engram.reports.summary import by_method, done
 
 Panels = Sequence[tuple[str, Sequence[Record]]]  # a title and the runs that it stands for
@@ -44,7 +45,7 @@ def draw_panels(rows: Sequence[tuple[str, Panels]], path: Path) -> Path:
             _draw_method(place, title, records)
         for place in row[len(panels) :]:
             place.set_visible(False)
-        row[0].set_ylabel(f"{name}\ntest accuracy", fontsize=8)
+        row[0].set_ylabel(f"{harmless(name)}\ntest accuracy", fontsize=8, parse_math=False)
     figure.supxlabel("tasks learned so far", fontsize=9)
     separator = " " if columns > 2 else "\n"
     figure.suptitle(
@@ -75,7 +76,7 @@ def _draw_method(panel: Any, title: str, records: Sequence[Record]) -> None:
     averages = [spread([sum(accuracy[k]) / (k + 1) for accuracy in found])["mean"] for k in range(tasks)]
     thinned = any(map(math.isnan, averages))  # a line has gaps there, and one point alone is no line
     panel.plot(range(1, tasks + 1), averages, color="black", linewidth=2, marker="o" if thinned else "", markersize=4)
-    panel.set_title(title, fontsize=9 if len(title) < 24 else 7)
+    panel.set_title(harmless(title), fontsize=9 if len(title) < 24 else 7, parse_math=False)
     panel.set_ylim(-0.03, 1.03)
     panel.set_xlim(0.7, tasks + 0.3)
     panel.set_xticks(range(1, tasks + 1) if tasks <= 6 else range(1, tasks + 1, max(tasks // 5, 1)))

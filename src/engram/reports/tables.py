@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from engram.record import Record
+from engram.reports.harmless import harmless
 from engram.reports.summary import by_method, cost_spreads, done, metric_spreads
 
 NAMES = ("name", "setting", "key", "method", "ours")  # columns that are never broken
@@ -31,7 +32,7 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
             table.add_column(name, justify="right", no_wrap=True)
         for group in by_method(here):
             names = [group[0].learner, *([group[0].marked_protocol] if several else []), group[0].head]
-            table.add_row(*names, *_comparison_cells(group))
+            table.add_row(*map(_cell, [*names, *_comparison_cells(group)]))
         console.print(table)
         console.print()
     print_wrapped(console, "accuracy: on the test data of all tasks after the last one, mean over tasks.", "dim")
@@ -88,7 +89,7 @@ def print_runs(console: Console, records: Sequence[Record]) -> None:
         table.add_column(f"task {task}" if shown <= 6 else str(task), justify="right")
     table.add_column("average" if tasks else "status", justify="right")
     for record in records:
-        table.add_row(str(record.seed), *_final_cells(record, shown))
+        table.add_row(*map(_cell, [record.seed, *_final_cells(record, shown)]))
     console.print(table)
     _print_warnings(console, records)
     if shown < tasks:
@@ -138,8 +139,8 @@ def print_settings(console: Console, record: Record) -> None:
 
 
 def print_wrapped(console: Console, text: str, style: str = "") -> None:
-    """A sentence, broken between words where the line ends. Nothing in it is markup."""
-    console.print(Text(text, style))
+    """A sentence, broken between words where the line ends."""
+    console.print(_cell(text, style))
 
 
 def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -148,9 +149,10 @@ def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]
     table = _table()
     for name in rows[0] if rows else []:
         numbers = all(isinstance(row[name], (int, float)) for row in rows)
-        table.add_column(name, overflow="fold", justify="right" if numbers else "left", no_wrap=name in NAMES)
+        justify: JustifyMethod = "right" if numbers else "left"
+        table.add_column(_cell(name), overflow="fold", justify=justify, no_wrap=name in NAMES)
     for row in rows:
-        table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
+        table.add_row(*("" if value is None else _cell(value) for value in row.values()))
     console.print(table)
 
 
@@ -159,9 +161,9 @@ def print_rows(console: Console, title: str, header: Sequence[str], rows: Sequen
     print_wrapped(console, title, "bold")
     table = _table()
     for place, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if place else "left", no_wrap=place == 0)
+        table.add_column(_cell(name), justify="right" if place else "left", no_wrap=place == 0)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(_cell, row))
     console.print(table)
 
 
@@ -198,6 +200,11 @@ def written(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(map(written, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _cell(value: object, style: str = "") -> Text:
+    """Everything that is shown goes through here: nothing in it is markup, nothing in it steers a terminal."""
+    return Text(harmless(value), style)
 
 
 def _table() -> Table:
