@@ -47,7 +47,8 @@ class Blueprint:
 
     def parameters(self, shape: tuple[int, ...], outputs: int) -> int:
         """How many a network with so many outputs has, found without building it."""
-        trunk, features = _sizes(network_class(self.name), tuple(sorted(self.settings.items())), shape)
+        cls: Any = network_class(self.name)
+        trunk, features = _sizes(cls, tuple(sorted(self.settings.items())), shape)
         return trunk + outputs * (features + 1)
 
     def build(self, shape: tuple[int, ...], seed: int) -> FlatNetwork:
@@ -57,8 +58,8 @@ class Blueprint:
 
 @lru_cache(maxsize=4096)
 def _sizes(cls: Any, settings: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Parameters of a trunk, and features that it gives: from a copy on a device that has shapes and no memory. A user's
-    own module may not know such a device."""
+    """Parameters of a trunk, and features that it gives: from a copy on a device that has shapes and no memory, which a
+    module of a user's own may not know."""
     with torch.device("cpu" if issubclass(cls, Module) else "meta"):
         trunk = cls(shape, 0, dict(settings))
     return sum(parameter.numel() for parameter in trunk.parameters()), trunk.features
