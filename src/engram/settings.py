@@ -87,9 +87,12 @@ def setting(default: Any, help: str, **limits: Any) -> Any:
 
 
 def declared(owner: type) -> dict[str, Setting]:
-    """All settings that a class declares or inherits, base classes first. A later `None` withdraws one."""
+    """All settings that a class declares or inherits, base classes first, with those of the `parts` that a class says
+    it is made of. A later attribute that is no setting withdraws one."""
     found: dict[str, Setting] = {}
     for cls in reversed(owner.__mro__):
+        for part in vars(cls).get("parts", ()):
+            found |= declared(part)
         for name, value in vars(cls).items():
             if isinstance(value, Setting):
                 found[name] = value

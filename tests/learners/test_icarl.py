@@ -42,7 +42,9 @@ def test_one_task_is_plain_binary_cross_entropy(name, make, teach, digits_lesson
 
 def test_old_classes_are_taught_by_the_network_from_before_the_task(make, teach, digits_lessons):
     learner = teach(make("icarl", epochs=2), digits_lessons[:1])
-    x, y = Split.join([digits_lessons[1].train.take(torch.arange(5)), learner.memory.split()]).batch(slice(None))
+    x, y = Split.join([digits_lessons[1].train.take(torch.arange(5)), learner.rehearsal.memory.split()]).batch(
+        slice(None)
+    )
     before = teach(make("icarl-hb1", epochs=2), digits_lessons[:1]).predict(x)
     _start(learner, digits_lessons[1], 5)
     targets = learner.targets(x, learner.places[y])
@@ -105,12 +107,12 @@ def test_exemplars_are_herded_on_unit_features(make, teach, digits_lessons):
         cost = (points.mean(0) - means).square().sum(1)
         cost[chosen] = float("inf")
         chosen.append(int(cost.argmin()))
-    assert torch.equal(learner.memory.of(1).raw(slice(None)), own.raw(torch.tensor(chosen)))
+    assert torch.equal(learner.rehearsal.memory.of(1).raw(slice(None)), own.raw(torch.tensor(chosen)))
 
 
 def test_one_exemplar_a_class_is_the_nearest_neighbour(make, teach, digits_lessons):
     learner = teach(make("icarl", exemplars=1), digits_lessons[:3])
-    kept = learner.memory.split()
+    kept = learner.rehearsal.memory.split()
     x, _ = Lesson.union(digits_lessons[:3]).validation.batch(slice(None))
     distances = torch.cdist(_unit_features(learner, x), _unit_features(learner, kept.batch(slice(None))[0]))
     assert torch.equal(torch.tensor(learner.columns())[learner.predict(x).argmax(1)], kept.y[distances.argmin(1)])
@@ -119,11 +121,11 @@ def test_one_exemplar_a_class_is_the_nearest_neighbour(make, teach, digits_lesso
 
 def test_means_are_of_unit_length_and_follow_the_network(make, teach, digits_lessons):
     learner = teach(make("icarl"), digits_lessons[:1])
-    mean = _unit_features(learner, learner.memory.of(0).batch(slice(None))[0]).mean(0)
+    mean = _unit_features(learner, learner.rehearsal.memory.of(0).batch(slice(None))[0]).mean(0)
     old = learner.class_means()[0]
     assert torch.allclose(old, mean / mean.norm(), atol=1e-6)
     _start(learner, digits_lessons[1])
-    mean = _unit_features(learner, learner.memory.of(0).batch(slice(None))[0]).mean(0)
+    mean = _unit_features(learner, learner.rehearsal.memory.of(0).batch(slice(None))[0]).mean(0)
     assert torch.allclose(learner.class_means()[0], mean / mean.norm(), atol=1e-6)
     assert not torch.equal(learner.class_means()[0], old)
 
@@ -150,7 +152,7 @@ def test_hybrid_1_differs_only_in_its_answer(make, teach, digits_lessons):
 
 def test_a_budget_replaces_the_number_a_class(make, teach, digits_lessons):
     learner = teach(make("icarl", exemplar_budget=12), digits_lessons[:3])
-    assert learner.memory.counts() == dict.fromkeys(range(6), 2)
+    assert learner.rehearsal.memory.counts() == dict.fromkeys(range(6), 2)
     with pytest.raises(BadSetting, match="exemplar_budget=1 is less than one for each of the 2 classes"):
         next(make("icarl", exemplar_budget=1).learn(digits_lessons[0]))
 

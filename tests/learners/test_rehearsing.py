@@ -13,11 +13,12 @@ from engram.core import Split
 from engram.costs import itemise
 from engram.errors import BadSetting
 from engram.learners import learner_settings, learners
-from engram.learners.rehearsing import Rehearsing
 from engram.networks import Blueprint
 from engram.parts.exemplars import SAMPLING, mof
 
-REHEARSING = [name for name, cls in learners().items() if issubclass(cls, Rehearsing)]
+REHEARSING = [
+    name for name, cls in learners().items() if "exemplars" in learner_settings(name) and name != "exemplars-only"
+]
 
 
 def halfway(learner, lesson, steps=2):
@@ -60,17 +61,17 @@ def test_without_strength_a_penalty_with_exemplars_is_finetune_with_exemplars(na
     reference = teach(make("finetune", **settings), digits_lessons[:3])
     learner = teach(make(name, strength=0, **settings), digits_lessons[:3])
     assert torch.equal(learner.parameters(), reference.parameters())
-    assert torch.equal(learner.memory.split().x, reference.memory.split().x)
+    assert torch.equal(learner.rehearsal.memory.split().x, reference.rehearsal.memory.split().x)
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
 def test_every_way_of_choosing_keeps_distinct_samples_of_the_right_class(sampling, make, teach, digits_lessons):
     learner = teach(make("finetune", exemplars=5, sampling=sampling), digits_lessons[:3])
-    assert learner.memory.counts() == dict.fromkeys(range(6), 5)
+    assert learner.rehearsal.memory.counts() == dict.fromkeys(range(6), 5)
     for lesson in digits_lessons[:3]:
         for label in lesson.classes:
             own = lesson.train.raw((lesson.train.y == label).nonzero()[:, 0])
-            kept = learner.memory.of(label).raw(slice(None))
+            kept = learner.rehearsal.memory.of(label).raw(slice(None))
             places = {int((own == x).flatten(1).all(1).nonzero()[0, 0]) for x in kept}
             assert len(places) == 5
 
@@ -81,14 +82,14 @@ def test_herding_uses_the_features_at_the_end_of_the_lesson(make, teach, digits_
     own = lesson.train.take((lesson.train.y == 1).nonzero()[:, 0])
     with torch.no_grad():
         features = learner.network.features(own.batch(slice(None))[0])
-    assert torch.equal(learner.memory.of(1).raw(slice(None)), own.raw(mof(features, 6)))
+    assert torch.equal(learner.rehearsal.memory.of(1).raw(slice(None)), own.raw(mof(features, 6)))
 
 
 def test_exemplars_are_never_revised(make, teach, digits_lessons):
     learner = teach(make("finetune", exemplars=4), digits_lessons[:1])
-    before = learner.memory.split().x.clone()
+    before = learner.rehearsal.memory.split().x.clone()
     teach(learner, digits_lessons[1:3])
-    assert torch.equal(learner.memory.split().x[:8], before)
+    assert torch.equal(learner.rehearsal.memory.split().x[:8], before)
 
 
 def test_their_bytes_are_in_the_ledger(make, teach, digits_lessons):
@@ -99,14 +100,14 @@ def test_their_bytes_are_in_the_ledger(make, teach, digits_lessons):
 def test_more_exemplars_than_samples_are_all_of_them(make, teach, digits_lessons):
     lesson = uneven(digits_lessons[0], first=3)
     learner = teach(make("finetune", exemplars=10), [lesson])
-    assert learner.memory.counts() == {0: 3, 1: 10}
+    assert learner.rehearsal.memory.counts() == {0: 3, 1: 10}
     everything = teach(make("finetune", exemplars=10_000), [lesson, digits_lessons[1]])
-    assert len(everything.memory) == len(lesson.train) + len(digits_lessons[1].train)
+    assert len(everything.rehearsal.memory) == len(lesson.train) + len(digits_lessons[1].train)
 
 
 def test_a_class_without_samples_has_no_exemplars(make, teach, digits_lessons):
     lesson = replace(digits_lessons[0], classes=(0, 1, 2))
-    assert teach(make("finetune", exemplars=2), [lesson]).memory.counts() == {0: 2, 1: 2}
+    assert teach(make("finetune", exemplars=2), [lesson]).rehearsal.memory.counts() == {0: 2, 1: 2}
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
@@ -117,7 +118,7 @@ def test_tasks_of_one_class(sampling, make, teach, digits_lessons):
         train = digits_lessons[0].train.take(rows)
         lessons.append(replace(digits_lessons[0], index=label, classes=(label,), train=train))
     learner = teach(make("finetune", exemplars=3, sampling=sampling), lessons)
-    assert learner.memory.counts() == {0: 3, 1: 3}
+    assert learner.rehearsal.memory.counts() == {0: 3, 1: 3}
 
 
 def test_a_budget_is_shared_and_old_sets_keep_their_first(make, teach, digits_lessons):
@@ -125,8 +126,8 @@ def test_a_budget_is_shared_and_old_sets_keep_their_first(make, teach, digits_le
     sizes, firsts = [], []
     for lesson in digits_lessons[:3]:
         teach(learner, [lesson])
-        sizes.append(learner.memory.counts())
-        firsts.append(learner.memory.of(0).raw(slice(None)))
+        sizes.append(learner.rehearsal.memory.counts())
+        firsts.append(learner.rehearsal.memory.of(0).raw(slice(None)))
     assert sizes == [{0: 10, 1: 10}, dict.fromkeys(range(4), 5), dict.fromkeys(range(6), 3)]
     assert torch.equal(firsts[2], firsts[0][:3])
 
@@ -187,7 +188,7 @@ def test_rehearsing_prevents_forgetting(mixing, make, teach, digits_lessons):
 
 def test_a_class_that_comes_back_is_rehearsed_as_it_was(make, teach, permuted_lessons):
     learner = teach(make("finetune", exemplars=2), permuted_lessons)
-    assert learner.memory.counts() == dict.fromkeys(range(10), 6)
+    assert learner.rehearsal.memory.counts() == dict.fromkeys(range(10), 6)
 
 
 # Weights.
@@ -201,9 +202,9 @@ def test_class_weights_by_hand(make, teach, digits_lessons):
     halfway(learner, lesson)
     total = 10 + rest + 8
     by_hand = [total / (4 * count) for count in (4, 4, 10, rest)]
-    assert learner.class_weights.tolist() == pytest.approx(by_hand)
+    assert learner.criterion.weights.tolist() == pytest.approx(by_hand)
     _, y = learner.data.batch(slice(None))
-    assert learner.class_weights[learner.places[y]].mean() == pytest.approx(1)
+    assert learner.criterion.weights[learner.places[y]].mean() == pytest.approx(1)
 
 
 def test_class_weights_of_balanced_batches_are_by_what_is_presented(make, teach, digits_lessons):
@@ -213,7 +214,7 @@ def test_class_weights_of_balanced_batches_are_by_what_is_presented(make, teach,
     lesson = replace(lesson, train=lesson.train.take(rows))
     learner = teach(make("finetune", exemplars=4, class_weighted=True, mixing="balanced"), digits_lessons[:1])
     halfway(learner, lesson)
-    assert learner.class_weights.tolist() == pytest.approx([1, 1, 1, 1])
+    assert learner.criterion.weights.tolist() == pytest.approx([1, 1, 1, 1])
 
 
 def test_the_weighted_loss_by_hand(make, digits_lessons):
@@ -292,7 +293,7 @@ def test_an_exemplar_is_judged_among_the_labels_of_its_own_task(settings, make, 
         by_hand = F.cross_entropy(learner.predict(x, task), y - 2 * task)
         assert learner.loss(x, learner.places[y]).item() == pytest.approx(by_hand.item(), rel=1e-5)
     teach(learner, digits_lessons[1:3])
-    assert learner.memory.counts() == dict.fromkeys(range(6), 4)
+    assert learner.rehearsal.memory.counts() == dict.fromkeys(range(6), 4)
 
 
 def test_own_heads_and_classes_that_come_back_do_not_go_together(make, teach, permuted_lessons):
@@ -341,7 +342,7 @@ def test_centred_exemplars_are_rehearsed_as_they_were(make, teach, snapshot, dig
     for learner in (first, heir):
         teach(learner, lessons[1:])
     assert torch.equal(first.parameters(), heir.parameters())
-    kept = heir.memory.split()
+    kept = heir.rehearsal.memory.split()
     assert kept.x.dtype == torch.uint8
     assert torch.equal(kept.batch(slice(None))[0], kept.x.float() / 16 - shift)
 

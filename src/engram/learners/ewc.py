@@ -10,17 +10,21 @@ from torch import Tensor
 
 from engram.core import Lesson
 from engram.costs import BACKWARD
-from engram.learners.penalty import PenaltyLearner
+from engram.learners.gradient import GradientLearner
 from engram.parts import fisher
-from engram.parts.pull import Pull
+from engram.parts.criterion import ClassWeights
+from engram.parts.pull import Penalty, Pull
+from engram.parts.rehearsal import Rehearsal
 from engram.randomness import generator
 from engram.settings import setting
 
 
-class EWC(PenaltyLearner):
+class EWC(GradientLearner):
     """Keeps (F_t, θ*_t) of every task."""
 
     name = "ewc"
+    parts = (Rehearsal, ClassWeights, Penalty)
+    penalises = True
 
     strength = setting(100.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
     per_rate = setting(False, "divide the strength by the rate: λ = strength / rate (Pfülb et al. 2018)", late=True)

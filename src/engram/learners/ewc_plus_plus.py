@@ -9,23 +9,25 @@ L + strength/2 · Σ F (θ − θ*)².
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Lesson, pick
+from engram.core import Lesson
 from engram.costs import BACKWARD, head_flops
-from engram.learners.penalty import PenaltyLearner
-from engram.learners.rehearsing import STATISTICS
+from engram.learners.gradient import GradientLearner
 from engram.networks import FlatNetwork
 from engram.parts import fisher
-from engram.parts.pull import Pull, pad
+from engram.parts.criterion import STATISTICS, ClassWeights
+from engram.parts.pull import Penalty, Pull, pad
+from engram.parts.rehearsal import Rehearsal
 from engram.settings import setting
 
 
-class EWCPlusPlus(PenaltyLearner):
+class EWCPlusPlus(GradientLearner):
     """Keeps the running F (`fisher`), the stored one (`importance`) and the anchor θ*."""
 
     name = "ewc++"
+    parts = (Rehearsal, ClassWeights, Penalty)
+    penalises = True
 
     strength = setting(75_000.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
     alpha = setting(0.9, "α, the weight of the newest estimate in the running Fisher information", above=0, at_most=1)
@@ -82,11 +84,7 @@ class EWCPlusPlus(PenaltyLearner):
         """The mean of the samples' squared gradients, each of the loss that it has in training."""
 
         def total(scores: Tensor) -> Tensor:
-            scores = scores if self.task_masks is None else scores + pick(self.task_masks, y)
-            losses = F.cross_entropy(scores, y, reduction="none")
-            if self.class_weights is not None and self.statistics == "weighted":
-                losses = losses * pick(self.class_weights, y)
-            return losses.sum()
+            return self.criterion.of_samples(scores, y, weighted=self.statistics == "weighted").sum()
 
         rows = self.active.stop - self.active.start
         self.operations += len(x) * (2 + BACKWARD) * (self.forward_flops + head_flops(self.network, rows))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from engram.learners.rehearsing import Rehearsing
+from engram.learners.gradient import GradientLearner
+from engram.parts.criterion import ClassWeights
+from engram.parts.rehearsal import Rehearsal
 
 
-class Finetune(Rehearsing):
+class Finetune(GradientLearner):
     """Keep training the same network (Vanilla in Chaudhry et al., MLP in Kemker et al., fc in Pfülb et al.).
 
     With exemplars it is Vanilla-S.
     """
 
     name = "finetune"
+    parts = (Rehearsal, ClassWeights)

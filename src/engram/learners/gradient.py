@@ -2,27 +2,33 @@
 
     begin ─▶ ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ step ─▶ after_step )* ─▶ end
 
-`finetune` is this class with nothing overridden.
+What many methods have in common they hold as parts: exemplars (`Rehearsal`), weights of classes (`Criterion`) and the
+pull of a penalty. A class that lists a part in `parts` has its settings; without them the part does nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
 from engram.costs import BACKWARD, forward_flops, head_flops
-from engram.errors import BadData, Diverged
+from engram.errors import BadData, BadSetting, Diverged
 from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint, FlatNetwork, Outputs
+from engram.parts.criterion import Criterion, class_weights
+from engram.parts.exemplars import select, uniform
 from engram.parts.optimisers import OPTIMISERS
+from engram.parts.pull import Pull
+from engram.parts.rehearsal import Rehearsal
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
+
+LOOK = 1024  # samples at a time when exemplars are chosen
 
 
 def require_samples(lesson: Lesson) -> None:
@@ -32,6 +38,8 @@ def require_samples(lesson: Lesson) -> None:
 
 class GradientLearner(Learner):
     """One network, trained by mini-batches on one lesson after another."""
+
+    parts: ClassVar[tuple[type, ...]] = ()
 
     epochs = setting(1, "passes over the data of a task", at_least=1)
     iterations = setting(0, "steps of a task, whatever its size; 0 is as many as the epochs have", at_least=0)
@@ -57,6 +65,10 @@ class GradientLearner(Learner):
         "outputs: one row for each class when it is first seen (growing) or from the start (masked), or per-task",
         choices=("growing", "masked", "per-task"),
     )
+    strength: float = 0.0  # of a penalty, where a method has one
+    penalty_step = "explicit"
+    class_weighted = False
+    statistics = "weighted"  # a method that measures importance makes it a setting, see `criterion.STATISTICS`
 
     def __init__(self, outline: Outline, seed: int = 0, network: Blueprint | None = None, **settings: Any):
         apply(self, resolve(f"learner '{self.name}'", declared(type(self)), settings))
@@ -66,6 +78,11 @@ class GradientLearner(Learner):
         self.outputs = OutputLayer(self.heads, outline.classes)
         self.part = slice(None)  # the part of theta that is trained
         self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)
+        own = {name: getattr(self, name, each.default) for name, each in declared(Rehearsal).items()}
+        self.rehearsal = Rehearsal(own)
+        self.criterion = Criterion()
+        self.current_pull: Pull | None = None
+        self._plain_grad: Tensor | None = None
         self.vectors: dict[str, Tensor] = {}  # what a method keeps; saved, and counted as its cost
         self.step: int | None = None  # position inside a lesson; None between two
         self.operations = 0
@@ -84,30 +101,50 @@ class GradientLearner(Learner):
 
     def begin(self, lesson: Lesson) -> None:
         """Before the first step of a lesson: its classes get their outputs, the optimiser is reset."""
+        if self.rehearsal:
+            self._check_rehearsal(lesson)
         self.network.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
         self.optimiser.fit(len(self.network.theta))
         self.optimiser.reset(self.optimizer_reset)
 
+    def pull(self) -> Pull | None:
+        """The penalty while the next lesson is learned; None before there is anything to hold on to."""
+        return None
+
+    @property
+    def held(self) -> slice:
+        """What a penalty holds of theta: all of it, or only the trunk where every task has a head of its own."""
+        return slice(self.network.trunk_size) if self.needs_task else slice(len(self.network.theta))
+
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """Mean cross-entropy of a batch; `y` are positions among the active outputs."""
-        return F.cross_entropy(self.network.training_scores(x, self.active), y)
+        """The loss of a batch; `y` are positions among the active outputs."""
+        return self.criterion(self.network.training_scores(x, self.active), y)
 
     def differentiate(self, loss: Tensor) -> None:
         """Fill `network.grad`."""
+        plain = self.criterion.plain_loss
+        if plain is not None and self._plain_grad is not None:
+            self.network.backward(plain, self.part, again=True)
+            self._plain_grad.copy_(self.network.grad)
+            self.criterion.plain_loss = None
         self.network.backward(loss, self.part)
 
     @property
     def plain_grad(self) -> Tensor:
         """What importance is measured by, valid in `edit` and `after_step`: `network.grad`, the gradient before the
-        step, unless a learner weights its samples and has `statistics=plain` (see `rehearsing.STATISTICS`)."""
-        return self.network.grad
+        step, unless a learner weights its samples and has `statistics=plain`."""
+        return self.network.grad if self._plain_grad is None else self._plain_grad
 
     def edit(self) -> None:
         """`network.grad` holds the plain gradient of the loss: look at it, or change it."""
 
     def descend(self) -> None:
         """Move `network.theta`; the plain gradient stays where it is."""
-        self.optimiser.step(self.network.theta, self.network.grad, self.part)
+        theta, grad, pull = self.network.theta, self.network.grad, self.current_pull
+        explicit = pull is not None and self.penalty_step == "explicit"
+        self.optimiser.step(theta, pull.with_gradient(theta, grad) if pull and explicit else grad, self.part)
+        if pull is not None and not explicit:
+            pull.apply_implicitly(theta, self.optimiser.rate)
 
     def after_step(self) -> None:
         """`network.theta` has moved."""
@@ -115,16 +152,26 @@ class GradientLearner(Learner):
     def end(self, lesson: Lesson) -> None:
         """After the last step of a lesson."""
 
-    def training_data(self, lesson: Lesson) -> Split:
-        """What the steps of a lesson go through."""
-        return lesson.train
+    def remember(self, lesson: Lesson) -> None:
+        """Choose exemplars of the lesson's classes, after everything else."""
+        self.rehearsal.keep(lesson, lambda own, label, m: self.choose(own, label, m, lesson))
 
-    def active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor]:
-        """The outputs in the training softmax, and for every class its place among them."""
-        return self.outputs.active(lesson.index, self.loss_over)
+    def choose(self, own: Split, label: int, m: int, lesson: Lesson) -> Tensor:
+        """The positions of the exemplars among the samples of one class."""
+        draw = generator(self.seed, "exemplars", lesson.index, label)
+        sampling = self.rehearsal.sampling
+        if sampling == "uniform":
+            return uniform(len(own), m, draw)
+        outputs, places = self.outputs.active(lesson.index, self.loss_over)
+        with torch.no_grad():
+            features = torch.cat([self.network.features(x) for x, _ in own.batches(LOOK)])
+            scores = self.network.scores(features, outputs)
+            weights = self.network.head[outputs.start + int(places[label]), :-1]
+        self.operations += len(own) * (self.forward_flops + head_flops(self.network, scores.shape[1]))
+        return select(sampling, m, features=features, scores=scores, weights=weights, generator=draw)
 
     def steps_per_epoch(self) -> int:
-        return math.ceil(len(self.data) / self.batch)
+        return math.ceil(self.rehearsal.presented(len(self.data)) / self.batch)
 
     def total_steps(self) -> int:
         return self.iterations or self.epochs * self.steps_per_epoch()
@@ -132,6 +179,9 @@ class GradientLearner(Learner):
     def epoch(self, lesson: Lesson, number: int) -> Sequence[Tensor]:
         """The batches of an epoch, as positions in `data`."""
         shuffle = generator(self.seed, "order", lesson.index, number)
+        if self.rehearsal.balanced:
+            draw = generator(self.seed, "rehearsal", lesson.index, number)
+            return self.rehearsal.balanced_batches(len(lesson.train), self.batch, shuffle, draw)
         return torch.randperm(len(self.data), generator=shuffle).split(self.batch)
 
     # What they share.
@@ -145,6 +195,8 @@ class GradientLearner(Learner):
         self.end(lesson)
         self.step = None
         del self.data  # no lesson is kept beyond its end
+        if self.rehearsal:
+            self.remember(lesson)
 
     def _train(self, lesson: Lesson) -> Iterator[Step]:
         self.prepare(lesson)
@@ -166,11 +218,37 @@ class GradientLearner(Learner):
             self.step += 1
 
     def prepare(self, lesson: Lesson) -> None:
-        """What training needs and a checkpoint does not hold: the data, the active outputs and their places."""
-        self.data = self.training_data(lesson)
-        self.active, self.places = self.active_outputs(lesson)
-        head = head_flops(self.network, self.active.stop - self.active.start)
-        self.sample_flops = (1 + BACKWARD) * (self.forward_flops + head)
+        """What training needs and a checkpoint does not hold: the data, the active outputs and their places, the loss
+        and the penalty."""
+        self.data = self.rehearsal.beside(lesson.train)
+        self.active, self.places, masks = self._active_outputs(lesson)
+        rows = self.active.stop - self.active.start
+        self.sample_flops = (1 + BACKWARD) * (self.forward_flops + head_flops(self.network, rows))
+        self.criterion, self._plain_grad = Criterion(masks=masks), None
+        if self.class_weighted:
+            counts = self.rehearsal.counts(lesson.train, len(self.places))
+            plain = self.statistics == "plain"
+            self.criterion = Criterion(class_weights(counts, self.places, rows), masks, plain)
+            if plain:
+                self._plain_grad = torch.zeros_like(self.network.grad)
+                self.sample_flops = self.sample_flops // (1 + BACKWARD) * (1 + 2 * BACKWARD)
+        self.current_pull = self.pull() if self.strength else None
+
+    def _active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor, Tensor | None]:
+        """The outputs in the training softmax, and for every class its place among them. Where the softmax runs over a
+        task's labels, each exemplar's runs over those of its own task: all outputs are active, with masks by place."""
+        if len(self.rehearsal.memory) and (self.needs_task or self.loss_over == "task"):
+            return self.outputs.active_by_task()
+        return *self.outputs.active(lesson.index, self.loss_over), None
+
+    def _check_rehearsal(self, lesson: Lesson) -> None:
+        self.rehearsal.check_room(lesson)
+        again = [c for c in lesson.classes if any(c in classes for classes in self.outputs.tasks.values())]
+        if self.needs_task and again:
+            raise BadSetting(
+                f"exemplars with heads=per-task need every class in one task only, but class {again[0]} comes back in "
+                f"task {lesson.index + 1} ({lesson.name}); use heads=growing"
+            )
 
     def _step(self, lesson: Lesson, index: Tensor) -> None:
         network = self.network
@@ -231,7 +309,7 @@ class GradientLearner(Learner):
             "optimiser_steps": self.optimiser.steps,
             "outputs": self.outputs.state(),
         }
-        return State(tensors, plain)
+        return State(tensors | self.rehearsal.tensors(), plain | self.rehearsal.plain())
 
     def load(self, state: State) -> None:
         tensors = dict(state.tensors)
@@ -241,7 +319,9 @@ class GradientLearner(Learner):
         slots = {name: value for name, value in tensors.items() if name.startswith("optimiser.")}
         self.optimiser.vectors = {name.split(".", 1)[1]: value.clone() for name, value in slots.items()}
         self.optimiser.fit(len(self.network.theta))
-        self.vectors = {name: value.clone() for name, value in tensors.items() if name not in slots}
+        self.rehearsal.load(tensors, state.plain)
+        others = (*slots, *self.rehearsal.tensors())
+        self.vectors = {name: value.clone() for name, value in tensors.items() if name not in others}
         self.step, self.operations = state.plain["step"], state.plain["operations"]
         self.optimiser.steps = state.plain["optimiser_steps"]
         self.outputs.load(state.plain["outputs"])

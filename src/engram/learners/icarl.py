@@ -18,21 +18,23 @@ from torch import Tensor
 
 from engram.core import Lesson, Split, State
 from engram.costs import BACKWARD
-from engram.learners.rehearsing import LOOK, Rehearsing
+from engram.learners.gradient import LOOK, GradientLearner
 from engram.networks import FlatNetwork, Outputs
 from engram.parts.exemplars import mof
+from engram.parts.rehearsal import Rehearsal
 from engram.settings import declared, resolve, setting
 
 FROZEN = "frozen"  # the item of the state that holds the network as it was before the task
 
 
-class ICaRL(Rehearsing):
+class ICaRL(GradientLearner):
     """Keeps exemplars and, while a task is learned, the network from before it.
 
     A class that comes back is learned from its labels: only classes that the lesson does not have are distilled.
     """
 
     name = "icarl"
+    parts = (Rehearsal,)
 
     exemplars = setting(10, "samples of every class that are kept and rehearsed, unless there is a budget", at_least=0)
     exemplar_budget = setting(
@@ -41,7 +43,6 @@ class ICaRL(Rehearsing):
     heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"))
     loss_over = "seen"
     sampling = "mof"
-    class_weighted = False
 
     def __init__(self, *args: Any, **settings: Any):
         values = resolve(f"learner '{self.name}'", declared(type(self)), settings)
@@ -122,10 +123,10 @@ class ICaRL(Rehearsing):
 
     def class_means(self) -> dict[int, Tensor]:
         """The mean of each class's exemplars on the unit sphere, with the network as it is now."""
-        if not self._means and len(self.memory):
-            kept = self.memory.split()
+        if not self._means and len(self.rehearsal.memory):
+            kept = self.rehearsal.memory.split()
             features = F.normalize(self._features(kept), dim=1)
-            labels = self.memory.counts()
+            labels = self.rehearsal.memory.counts()
             self._means = {c: F.normalize(features[kept.y == c].mean(0), dim=0) for c in labels}
         return self._means
 

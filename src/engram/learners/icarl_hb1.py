@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from engram.learners.gradient import GradientLearner
 from engram.learners.icarl import ICaRL
-from engram.learners.rehearsing import Rehearsing
 
 
 class ICaRLHB1(ICaRL):
@@ -14,4 +14,4 @@ class ICaRLHB1(ICaRL):
     name = "icarl-hb1"
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
-        return Rehearsing.predict(self, x, task)
+        return GradientLearner.predict(self, x, task)

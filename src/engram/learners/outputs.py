@@ -43,6 +43,18 @@ class OutputLayer:
             places[self.names[row][1]] = row - outputs.start
         return outputs, places
 
+    def active_by_task(self) -> tuple[Outputs, Tensor, Tensor]:
+        """All outputs, the place of every class, and for each output a mask that leaves those of its own task."""
+        places = torch.full((max(self.all_classes) + 1,), -1)
+        places[[label for _, label in self.names]] = torch.arange(len(self.names))
+        masks = torch.full((len(self.names), len(self.names)), float("-inf"))
+        for task in self.tasks:
+            rows = self.rows(task)
+            mask = torch.full((len(self.names),), float("-inf"))
+            mask[rows] = 0
+            masks[rows] = mask
+        return Outputs(0, len(self.names)), places, masks
+
     def rows(self, task: int | None) -> list[int]:
         """The rows of a task's classes, or of all classes seen."""
         place = {name: row for row, name in enumerate(self.names)}

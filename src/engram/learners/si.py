@@ -11,16 +11,19 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.learners.penalty import PenaltyLearner
-from engram.learners.rehearsing import STATISTICS
-from engram.parts.pull import Pull, pad
+from engram.learners.gradient import GradientLearner
+from engram.parts.criterion import STATISTICS, ClassWeights
+from engram.parts.pull import Penalty, Pull, pad
+from engram.parts.rehearsal import Rehearsal
 from engram.settings import setting
 
 
-class SI(PenaltyLearner):
+class SI(GradientLearner):
     """Keeps the path integral ω, the importance Ω and the anchor θ*, which is also where the task began."""
 
     name = "si"
+    parts = (Rehearsal, ClassWeights, Penalty)
+    penalises = True
 
     strength = setting(0.1, "c, the weight of the penalty (c · Ω · d²)", at_least=0, late=True)
     damping = setting(1e-3, "ξ, keeps the division finite where a parameter hardly moved", above=0)

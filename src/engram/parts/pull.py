@@ -11,6 +11,20 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from engram.settings import setting
+
+
+class Penalty:
+    """The settings of learners that pull parameters back. Such a learner says what to pull and where to in `pull`."""
+
+    strength = setting(1.0, "weight of the penalty; 0 is finetune, bit for bit", at_least=0, late=True)
+    penalty_step = setting(
+        "explicit",
+        "add the penalty's gradient to the loss's (explicit), or solve its step exactly (implicit: cannot diverge)",
+        choices=("explicit", "implicit"),
+        late=True,
+    )
+
 
 class Pull:
     """The penalty ½ Σ weight·(θ − centre)², strength and factors of two included in `weight`."""

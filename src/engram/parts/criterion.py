@@ -1,0 +1,61 @@
+"""The loss of a batch: mean cross-entropy, with a weight for every class and the outputs of its own task if asked."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engram.core import pick
+from engram.settings import setting
+
+STATISTICS = setting(
+    "plain",
+    "where class_weighted: importance from the gradient of the plain loss (a second backward pass) or of the weighted",
+    choices=("plain", "weighted"),
+)
+"""For methods that measure importance by the gradients of training: a class that says `statistics = STATISTICS` has
+the setting, and `self.plain_grad` is then what it asks for, in `edit` and in `after_step`."""
+
+
+class ClassWeights:
+    """The setting of learners that can weight classes."""
+
+    class_weighted = setting(False, "weight samples by 1/frequency of their class in the lesson's training data")
+
+
+class Criterion:
+    """`weights`: one for each active output. `masks`: for each active output 0 at the outputs of its task, else −∞."""
+
+    def __init__(self, weights: Tensor | None = None, masks: Tensor | None = None, plain: bool = False):
+        """`plain`: the loss without weights is wanted too, see `plain_loss`."""
+        self.weights, self.masks, self.plain = weights, masks, plain
+        self.plain_loss: Tensor | None = None  # of the last batch
+
+    def __call__(self, scores: Tensor, y: Tensor) -> Tensor:
+        scores = self.masked(scores, y)
+        if self.weights is None:
+            return F.cross_entropy(scores, y)
+        losses = F.cross_entropy(scores, y, reduction="none")
+        self.plain_loss = losses.mean() if self.plain else None
+        return (losses * pick(self.weights, y)).mean()
+
+    def of_samples(self, scores: Tensor, y: Tensor, weighted: bool) -> Tensor:
+        """Each sample's own."""
+        losses = F.cross_entropy(self.masked(scores, y), y, reduction="none")
+        return losses if self.weights is None or not weighted else losses * pick(self.weights, y)
+
+    def masked(self, scores: Tensor, y: Tensor) -> Tensor:
+        return scores if self.masks is None else scores + pick(self.masks, y)
+
+
+def class_weights(counts: Tensor, places: Tensor, outputs: int) -> Tensor:
+    """samples / (classes · samples of the class), by place: a mean of 1 over what an epoch presents.
+
+    >>> class_weights(torch.tensor([10.0, 0.0, 30.0]), torch.tensor([0, -1, 1]), 2)
+    tensor([2.0000, 0.6667])
+    """
+    present = counts.nonzero().squeeze(1)
+    weights = torch.zeros(outputs)
+    weights[places[present]] = (counts.sum() / len(present) / counts[present]).float()
+    return weights

@@ -1,0 +1,111 @@
+"""Exemplars of earlier lessons, rehearsed beside a lesson's own samples.
+
+    Vanilla-S, EWC-S, PI-S and RWalk-S of Chaudhry et al. 2018 are learners with `exemplars` above 0.
+
+Exemplars are chosen at the end of a lesson, from its training data, with the network as it is then, and are never
+revised; a budget only cuts every set to its first ones. With none of the settings below a learner is what it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engram.core import Lesson, Split
+from engram.errors import BadSetting
+from engram.parts.exemplars import SAMPLING, ExemplarMemory
+from engram.settings import apply, setting
+
+
+class Rehearsal:
+    """The memory, what a lesson is trained on with it, and in which batches."""
+
+    exemplars = setting(0, "samples of every class that are kept and rehearsed", at_least=0)
+    exemplar_budget = setting(
+        0, "samples that are kept of all classes together, shared equally (instead of exemplars)", at_least=0
+    )
+    sampling = setting("mof", "how exemplars are chosen: " + ", ".join(SAMPLING), choices=tuple(SAMPLING))
+    mixing = setting(
+        "concat",
+        "exemplars are shuffled into the data (concat), or every batch has as many of them as new samples (balanced)",
+        choices=("concat", "balanced"),
+        late=True,
+    )
+
+    def __init__(self, values: Mapping[str, Any]):
+        apply(self, values)
+        if self.exemplars and self.exemplar_budget:
+            raise BadSetting(
+                f"exemplars={self.exemplars} came with exemplar_budget={self.exemplar_budget}; give only one of the two"
+            )
+        self.memory = ExemplarMemory()
+
+    def __bool__(self) -> bool:
+        """Whether anything is to be kept."""
+        return bool(self.exemplars or self.exemplar_budget)
+
+    def check_room(self, lesson: Lesson) -> None:
+        """A budget must leave one exemplar for every class."""
+        sets = len(self.memory.sizes) + len(lesson.classes)
+        if 0 < self.exemplar_budget < sets:
+            raise BadSetting(
+                f"exemplar_budget={self.exemplar_budget} is less than one for each of the {sets} classes up to task "
+                f"{lesson.index + 1} ({lesson.name}); give at least {sets}"
+            )
+
+    def beside(self, train: Split) -> Split:
+        """A lesson's samples and the exemplars, which come last."""
+        return Split.join([train, self.memory.split()]) if len(self.memory) else train
+
+    @property
+    def balanced(self) -> bool:
+        """Whether there are exemplars, and batches hold as many of them as new samples."""
+        return self.mixing == "balanced" and len(self.memory) > 0
+
+    def presented(self, samples: int) -> int:
+        """What of these samples, exemplars included, an epoch is counted by."""
+        return samples - len(self.memory) if self.balanced else samples
+
+    def balanced_batches(
+        self, new: int, batch: int, shuffle: torch.Generator, draw: torch.Generator
+    ) -> Sequence[Tensor]:
+        """Every new sample once, and beside each an exemplar, drawn in rounds of all of them."""
+        kept = len(self.memory)
+        order = torch.randperm(new, generator=shuffle)
+        rounds = [new + torch.randperm(kept, generator=draw) for _ in range(math.ceil(new / kept))]
+        pairs = zip(order.split(batch), torch.cat(rounds)[:new].split(batch), strict=True)
+        return [torch.cat(pair) for pair in pairs]
+
+    def counts(self, train: Split, classes: int) -> Tensor:
+        """How many samples of each class an epoch presents."""
+        counts = torch.bincount(train.y, minlength=classes).double()
+        if len(self.memory):
+            share = len(train) / len(self.memory) if self.balanced else 1.0
+            counts += share * torch.bincount(self.memory.split().y, minlength=classes)
+        return counts
+
+    def keep(self, lesson: Lesson, choose: Callable[[Split, int, int], Tensor]) -> None:
+        """Keep exemplars of the lesson's classes, at the positions that `choose(own samples, label, how many)` says; a
+        budget makes room for them first."""
+        m = self.exemplars or self.exemplar_budget // (len(self.memory.sizes) + len(lesson.classes))
+        if self.exemplar_budget:
+            self.memory.reduce(m)
+        for label in lesson.classes:
+            own = lesson.train.take((lesson.train.y == label).nonzero().squeeze(1))
+            if len(own):
+                self.memory.add(label, own.raw(choose(own, label, m)), own.scale, own.shift)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return self.memory.tensors()
+
+    def plain(self) -> dict[str, Any]:
+        return {"exemplars": self.memory.plain()} if self.memory.sizes else {}
+
+    def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
+        self.memory = ExemplarMemory()
+        if "exemplars" in plain:
+            self.memory.load(tensors, plain["exemplars"])
