@@ -12,7 +12,7 @@ from engram.checks import assert_learner
 from engram.core import Lesson, Split
 from engram.costs import itemise
 from engram.errors import Diverged
-from engram.learners.gem import least_above, project
+from engram.learners.gem import double_product, least_above, project
 from engram.networks import Blueprint
 from engram.randomness import generator
 
@@ -62,6 +62,14 @@ def test_the_nearest_gradient_that_is_in_conflict_with_none(seed):
 def _feasible(others):
     candidates = _draw(4000, others.shape[1], seed=7) * 2
     return candidates[(candidates @ others.t() >= 0).all(1)]
+
+
+def test_products_are_formed_in_double_precision():
+    """1e8 − 1 − 1e8 is −1; in single precision it is 0, and there would be no conflict."""
+    gradient, others = torch.tensor([1e4, -1.0, 1e4]), torch.tensor([[1e4, 1.0, -1e4]])
+    found = project(gradient, others, margin=1.0)
+    assert found.tolist() == [2e4, 0.0, 0.0]
+    assert double_product(others, others).tolist() == [[2e8 + 1]]
 
 
 def test_memories_that_pull_the_same_way():

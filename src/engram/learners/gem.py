@@ -20,6 +20,8 @@ from engram.learners.gradient import GradientLearner
 from engram.networks import Outputs
 from engram.settings import setting
 
+COLUMNS = 8192  # of gradients that are multiplied at a time
+
 
 class GEM(GradientLearner):
     """Keeps the examples of every task that it saw last. Its bound is one on plain steps: by default it takes those."""
@@ -109,12 +111,23 @@ def project(gradient: Tensor, others: Tensor, margin: float = 0.5, ridge: float 
     >>> project(torch.tensor([1.0, 0.0]), torch.tensor([[-1.0, 1.0]]), margin=0.0, ridge=0.0)
     tensor([0.5000, 0.5000])
     """
-    products = others @ gradient
+    products = double_product(others, gradient[None]).squeeze(1)
     if not (products < 0).any():
         return gradient
-    gram = (others @ others.t()).double()
-    weights = least_above(gram + ridge * torch.eye(len(gram)), products.double(), margin)
+    gram = double_product(others, others)
+    weights = least_above(gram + ridge * torch.eye(len(gram)), products, margin)
     return gradient + weights.to(others.dtype) @ others
+
+
+def double_product(one: Tensor, other: Tensor) -> Tensor:
+    """one · otherᵀ in double precision: the sums are long, and what a step may not undo is a small difference of them.
+
+    Some columns at a time, because all of them as doubles would not fit into the cache.
+    """
+    total = torch.zeros(len(one), len(other), dtype=torch.float64)
+    for a, b in zip(one.split(COLUMNS, 1), other.split(COLUMNS, 1)):
+        total.addmm_(a.double(), b.double().t())
+    return total
 
 
 def least_above(quadratic: Tensor, linear: Tensor, least: float) -> Tensor:
