@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 import torch
+from rich.console import Console
+from torch import nn
 
+import engram
 from engram.core import State
-from engram.costs import forward_flops, head_flops, itemise, solve_flops
-from engram.networks import Blueprint
+from engram.costs import count_forward, counter, forward_flops, head_flops, itemise, solve_flops
+from engram.networks import NETWORKS, Blueprint, Trunk
+from engram.reports.tables import print_runs
 
 STEM, REST, FEATURES = 65 * 12, 13 * 10, 10
 TRUNK = STEM + REST
@@ -104,10 +110,20 @@ def test_the_head_counts_as_large_as_it_is(make, teach, digits_lessons):
 
 
 def test_the_fisher_information_adds_its_own_operations(make, teach, permuted_lessons):
-    """Forward, backward and one more product: four forward passes for each of the fifty samples."""
+    """Forward, the outputs' gradients and their products: three forward passes for each of the fifty samples."""
     multiplications = 64 * 12 + 12 * 10 + 10 * 10
     learner = teach(make("ewc", fisher_samples=50), permuted_lessons[:1])
-    assert learner.flops() == (150 * 3 + 50 * 4) * 2 * multiplications
+    assert learner.flops() == (150 * 3 + 50 * 3) * 2 * multiplications
+
+
+@pytest.mark.parametrize("name", ["ewc", "online-ewc", "ewc++"])
+def test_what_a_fisher_pass_is_charged_is_what_torch_counts(name, make, teach, permuted_lessons):
+    """But for the gradient of the samples, which nobody needs, and the head's biases, which torch sees as inputs."""
+    learner = make(name, estimator="empirical", fisher_samples=0)
+    with counter() as counted:
+        teach(learner, permuted_lessons[:1])
+    nobody_needs = 2 * 150 * 2 * 64 * 12  # in training and in the Fisher pass
+    assert learner.flops() == pytest.approx(counted.get_total_flops() + nobody_needs, rel=0.01)
 
 
 def test_frozen_parts_cost_less(make, teach, digits_lessons):
@@ -134,5 +150,56 @@ def test_operations_of_convolutions(name, multiplications):
     assert head_flops(network, 7) == 2 * 7 * network.trunk.features
 
 
+class Recurrent(Trunk):
+    name = "recurrent"
+    kind = nn.GRU
+
+    def assemble(self, shape):
+        self.features = 5
+        return nn.Sequential(nn.Flatten(1, 2), _LastOf(self.kind(shape[2], 5, batch_first=True)))
+
+
+class _LastOf(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0][:, -1]
+
+
+def test_layers_that_are_neither_full_nor_convolutions_are_counted_too(monkeypatch, make):
+    monkeypatch.setitem(NETWORKS, "recurrent", Recurrent)
+    gates = 3 * 5 * (8 + 5)
+    assert make("finetune", network=Blueprint.of("recurrent")).forward_flops == 8 * 2 * gates
+
+
+def test_attention_is_counted():
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.norm = nn.MultiheadAttention(8, 2, batch_first=True), nn.LayerNorm(8)
+
+        def forward(self, x):
+            return self.norm(self.layer(x, x, x)[0])
+
+    projections, products = 4 * 7 * 8 * 8, 2 * 7 * 7 * 8
+    assert count_forward(Attention(), (7, 8)) == (2 * (projections + products), ())
+
+
+def test_layers_that_cannot_be_counted_are_named(monkeypatch, make, tmp_path):
+    monkeypatch.setitem(NETWORKS, "recurrent", Recurrent)
+    monkeypatch.setattr(Recurrent, "kind", nn.LSTM)
+    with pytest.warns(UserWarning, match="operations of LSTM layers are not counted; compute will be too low"):
+        record = engram.run("split-digits", "finetune", network="recurrent", tasks=2, store=tmp_path)
+    assert record.uncounted == record.to_json()["uncounted"] == "LSTM"
+    console = Console(file=io.StringIO(), width=100)
+    print_runs(console, [record])
+    assert "operations of LSTM layers are not counted" in console.file.getvalue()
+
+
 def test_operations_of_a_solution():
+    with counter() as counted:
+        torch.cholesky_solve(torch.ones(30, 4), torch.linalg.cholesky_ex(torch.eye(30))[0])
+    assert counted.get_total_flops() == solve_flops(30, 4)
     assert solve_flops(30, 4) == 9000 + 2 * 900 * 4

@@ -280,6 +280,7 @@ class Learner:
     name: ClassVar[str] = ""
     needs_task: ClassVar[bool] = False
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
+    uncounted: str = ""  # kinds of layers whose operations `flops` leaves out
 
     def __init__(self, outline: Outline, seed: int = 0, network: Any = None, **settings: Any):
         """`network` is a `networks.Blueprint`; `settings` are those that the class declares."""
@@ -333,11 +334,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a learner keeps (bytes, itemised), what its training took (operations) and how long (wall clock)."""
+    """What a learner keeps (bytes, itemised), what its training took (operations) and how long (wall clock). The
+    operations are too few where there are layers that cannot be counted (`uncounted`)."""
 
     bytes: Mapping[str, int]
     flops: int
     seconds: float
+    uncounted: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,18 @@ part of their names. Operations are 2 a multiply-add; a backward pass counts as 
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from engram.core import State
 from engram.networks import FlatNetwork
 
 BACKWARD = 2  # forward passes that a backward pass counts as
+FISHER = 3  # and a pass for the exact diagonal Fisher information: forward, gradients of the outputs, their products
 
 
 def itemise(state: State) -> dict[str, int]:
@@ -26,24 +29,53 @@ def itemise(state: State) -> dict[str, int]:
     return {**items, "total": sum(items.values())}
 
 
-def forward_flops(trunk: nn.Module, shape: tuple[int, ...]) -> int:
-    """Operations of the trunk for one sample, from the shapes of its layers: linear and convolutional ones."""
-    counts: list[int] = []
+class Counted(NamedTuple):
+    """Operations, and the kinds of layers of which none were seen though they have weights to multiply by."""
 
-    def count(layer: Any, _: object, output: Tensor) -> None:
-        positions = output[0, 0].numel() if output.dim() > 2 else 1
-        counts.append(2 * layer.weight.numel() * positions)
+    flops: int
+    unseen: tuple[str, ...]
 
-    layers = [m for m in trunk.modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
-    hooks = [layer.register_forward_hook(count) for layer in layers]
+
+def counter() -> FlopCounterMode:
+    """Torch's own count of the operations done inside its `with` block, as `get_total_flops()`: those of products,
+    convolutions and attention, and here also of products in place and of solutions. Nothing else is counted: work on
+    single elements, sums and products with one vector are small beside them."""
+    return FlopCounterMode(display=False, custom_mapping=_ALSO_COUNTED)
+
+
+def count_forward(trunk: nn.Module, shape: tuple[int, ...]) -> Counted:
+    """What torch counts when the trunk is given one sample."""
+    seen: list[tuple[str, int]] = []
+    before: list[int] = []
+    layers = [layer for layer in trunk.modules() if _multiplies(layer)]
     was_training = bool(trunk.training)
-    with torch.no_grad():
-        trunk.eval()
+    trunk.eval()
+    with counter() as counted, torch.enable_grad():  # without gradients attention takes a way that torch does not count
+        hooks = [layer.register_forward_pre_hook(lambda *_: before.append(_so_far(counted))) for layer in layers]
+        hooks += [
+            layer.register_forward_hook(lambda m, *_: seen.append((type(m).__name__, _so_far(counted) - before.pop())))
+            for layer in layers
+        ]
         trunk(torch.zeros(1, *shape))
     trunk.train(was_training)
     for hook in hooks:
         hook.remove()
-    return sum(counts)
+    return Counted(_so_far(counted), tuple(dict.fromkeys(name for name, flops in seen if not flops)))
+
+
+def _so_far(counted: FlopCounterMode) -> int:
+    return int(counted.get_total_flops())
+
+
+def _multiplies(layer: nn.Module) -> bool:
+    """Whether a layer has a matrix of its own, and not only to look rows up in."""
+    matrices = (p.dim() > 1 for p in layer.parameters(recurse=False))
+    return any(matrices) and not isinstance(layer, (nn.Embedding, nn.EmbeddingBag))
+
+
+def forward_flops(trunk: nn.Module, shape: tuple[int, ...]) -> int:
+    """Operations of the trunk for one sample."""
+    return count_forward(trunk, shape).flops
 
 
 def head_flops(network: FlatNetwork, rows: int) -> int:
@@ -54,3 +86,11 @@ def head_flops(network: FlatNetwork, rows: int) -> int:
 def solve_flops(size: int, columns: int) -> int:
     """A symmetric positive system of `size` unknowns for several right-hand sides: Cholesky and two substitutions."""
     return size**3 // 3 + 2 * size * size * columns
+
+
+# By operation of torch: a count from the shapes of what it is given.
+_ALSO_COUNTED = {
+    torch.ops.aten.addmm_: lambda into, a, b, **_: 2 * math.prod(a) * b[-1],
+    torch.ops.aten.linalg_cholesky_ex: lambda matrix, *_, **__: solve_flops(matrix[-1], 0),
+    torch.ops.aten.cholesky_solve: lambda targets, factor, *_, **__: 2 * factor[-1] ** 2 * targets[-1],
+}

@@ -122,6 +122,11 @@ class Record:
         return self.rows[-1].cost.flops if self.rows else 0
 
     @property
+    def uncounted(self) -> str:
+        """Kinds of layers whose operations `flops` leaves out."""
+        return self.rows[-1].cost.uncounted if self.rows else ""
+
+    @property
     def seconds(self) -> float:
         return sum(row.cost.seconds for row in self.rows)
 
@@ -173,6 +178,7 @@ class Record:
             "curves": [None if curve is None else _curve_to_json(curve) for curve in self.curves],
             "bytes": dict(self.bytes),
             "flops": self.flops,
+            "uncounted": self.uncounted,
             "seconds": self.seconds,
             "parameters_sha256": self.parameters_sha256,
             "chosen": [dict(settings) for settings in self.chosen],

@@ -329,7 +329,7 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) 
         per_class=result.per_class,
         validation=result.validation,
         curves=curves_of(sorted(teaching.curve.items()), node.path[-1].every > 0),
-        cost=Cost(itemise(learner.state()), learner.flops(), seconds),
+        cost=Cost(itemise(learner.state()), learner.flops(), seconds, learner.uncounted),
         parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
         union=result.union,
         places=node.measured,

@@ -232,6 +232,34 @@ class CountsNothing(Finetune):
         return 0
 
 
+class CountsNoExtraPass(Finetune):
+    """Looks at every batch once more than it says."""
+
+    name = "counts-no-extra-pass"
+
+    def edit(self):
+        with torch.no_grad():
+            self.network.features(self.data.batch(torch.arange(min(self.batch, len(self.data))))[0])
+
+
+class CountsNoFisherPass(EWC):
+    """Counts what it does with a lesson's batches and not what it does at the lesson's end."""
+
+    name = "counts-no-fisher-pass"
+
+    def end(self, lesson):
+        before = self.operations
+        super().end(lesson)
+        self.operations = before
+
+
+class CountsTooMuch(Finetune):
+    name = "counts-too-much"
+
+    def flops(self):
+        return super().flops() * 4 // 3
+
+
 class GivesDoubles(Finetune):
     name = "gives-doubles"
 

@@ -57,6 +57,9 @@ CAUGHT = {
     broken.DoesNotLearn: "learns",
     broken.UsesBatchStatistics: "scores-each-sample-alone",
     broken.CountsNothing: "counts-operations",
+    broken.CountsNoExtraPass: "counts-operations",
+    broken.CountsNoFisherPass: "counts-operations",
+    broken.CountsTooMuch: "counts-operations",
     broken.GivesDoubles: "parameters-are-one-vector",
     broken.KeepsTheLesson: "keeps-no-lesson",
     broken.PenalisesWithoutStrength: "is-finetune-without-strength",
@@ -95,6 +98,9 @@ def test_a_broken_promise_is_caught(cls, caught_by):
         broken.IgnoresTheSeed,
         broken.KeepsTheLesson,
         broken.CountsNothing,
+        broken.CountsNoExtraPass,
+        broken.CountsNoFisherPass,
+        broken.CountsTooMuch,
         broken.GivesDoubles,
         broken.UsesBatchStatistics,
         broken.IsLateTooEarly,
@@ -133,6 +139,13 @@ def test_a_learner_without_randomness_may_say_so():
 
     assert_learner(Fixed)
     assert [check.name for check in check_learner(NotFixed) if not check.passed] == ["another-seed-other-bits"]
+
+
+def test_a_learner_whose_work_is_in_no_product_may_say_so():
+    class SaysSo(broken.CountsTooMuch):
+        counts_more = True
+
+    assert_learner(SaysSo)
 
 
 def test_a_learner_that_cannot_be_built_fails_every_check_it_needs_one_for():

@@ -154,7 +154,9 @@ def test_memory_passes_are_counted(make, teach, digits_lessons):
     settings = {"optimizer": "sgd", "loss_over": "task"}
     learner, plain = (teach(make(name, memory=10, **settings), digits_lessons[:2]) for name in ("gem", "finetune"))
     per_sample = plain.flops() // 180  # 90 samples of each lesson, two outputs each
-    assert learner.flops() == plain.flops() + 6 * 10 * per_sample
+    projections = learner.flops() - plain.flops() - 6 * 10 * per_sample
+    product = 2 * len(learner.parameters())  # one a step, and two more where there is a conflict
+    assert projections in [(6 + 2 * conflicts) * product for conflicts in range(7)]
 
 
 def test_a_memory_whose_gradient_is_not_finite_is_refused(make, teach, digits_lessons):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from engram.checks import behaviour, inputs, repeatable, saving
+from engram.checks import behaviour, inputs, operations, repeatable, saving
 from engram.checks.case import Case, Failed
 from engram.core import Learner
 from engram.learners import LEARNERS
@@ -27,6 +27,7 @@ __all__ = ["CHECKS", "Check", "assert_learner", "check_learner"]
 
 CHECKS: tuple[Callable[[Case], str | None], ...] = (
     *behaviour.CHECKS,
+    *operations.CHECKS,
     *repeatable.CHECKS,
     *saving.CHECKS,
     *inputs.CHECKS,

@@ -132,18 +132,6 @@ def scores_each_sample_alone(case: Case) -> None:
         )
 
 
-def counts_operations(case: Case) -> None:
-    """The operations of its training are a whole number that grows with every lesson."""
-    learner, before = case.learner(), 0
-    for lesson in case.lessons:
-        now = teach(learner, [lesson]).flops()
-        if type(now) is not int or now <= before:
-            raise Failed(
-                f"flops() should be an int above {before} after task {lesson.index + 1} but is {now!r}; count them"
-            )
-        before = now
-
-
 def parameters_are_one_vector(case: Case) -> None:
     """The parameters are one float32 vector of finite values, the same each time it is asked for."""
     learner = case.taught(2)
@@ -206,7 +194,6 @@ CHECKS = (
     asks_for_the_task,
     learns,
     scores_each_sample_alone,
-    counts_operations,
     parameters_are_one_vector,
     keeps_no_lesson,
     is_finetune_without_strength,

@@ -50,10 +50,11 @@ class Case:
     def network(self) -> Blueprint:
         return Blueprint.of("mlp", widths=(16,))
 
-    def learner(self, seed: int | None = None, **settings: Any) -> Learner:
+    def learner(self, seed: int | None = None, network: Blueprint | None = None, **settings: Any) -> Learner:
         """A fresh learner."""
         build: Any = self.cls
-        return build(self.outline, self.seed if seed is None else seed, self.network, **{**self.settings, **settings})
+        settings = {**self.settings, **settings}
+        return build(self.outline, self.seed if seed is None else seed, network or self.network, **settings)
 
     def taught(self, lessons: int = len(CLASSES), seed: int | None = None, **settings: Any) -> Learner:
         """A learner after the first so many lessons."""

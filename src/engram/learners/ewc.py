@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.costs import BACKWARD
+from engram.costs import FISHER, head_flops
 from engram.learners.gradient import GradientLearner
 from engram.parts import fisher
 from engram.parts.criterion import ClassWeights
@@ -58,7 +58,8 @@ class EWC(GradientLearner):
         draw = generator(self.seed, "fisher", lesson.index)
         if 0 < self.fisher_samples < len(data):
             data = data.take(torch.randperm(len(data), generator=draw)[: self.fisher_samples])
-        self.operations += len(data) * self.sample_flops * (2 + BACKWARD) // (1 + BACKWARD)
         outputs, places = self.outputs.active(lesson.index, self.loss_over)  # the lesson's own, exemplars or not
+        head = head_flops(self.network, outputs.stop - outputs.start)
+        self.operations += len(data) * FISHER * (self.forward_flops + head)
         values = fisher.diagonal(self.network, data, lambda y: places[y], outputs, self.fisher, draw, self.fisher_batch)
         return values[self.held].clone()

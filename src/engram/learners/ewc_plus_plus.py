@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.costs import BACKWARD, head_flops
+from engram.costs import FISHER, head_flops
 from engram.learners.gradient import GradientLearner
 from engram.networks import FlatNetwork
 from engram.parts import fisher
@@ -87,7 +87,7 @@ class EWCPlusPlus(GradientLearner):
             return self.criterion.of_samples(scores, y, weighted=self.statistics == "weighted").sum()
 
         rows = self.active.stop - self.active.start
-        self.operations += len(x) * (2 + BACKWARD) * (self.forward_flops + head_flops(self.network, rows))
+        self.operations += len(x) * FISHER * (self.forward_flops + head_flops(self.network, rows))
         return fisher.of_batch(self.network, x, self.active, total)
 
     def edit(self) -> None:

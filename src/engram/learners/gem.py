@@ -65,7 +65,9 @@ class GEM(GradientLearner):
                 f"a gradient on the memory is not finite at task {task + 1}, step {(self.step or 0) + 1}; "
                 f"lower the rate (now {self.rate:g})"
             )
-        self.network.grad.copy_(project(plain, self.gradients, self.margin))
+        projected = project(plain, self.gradients, self.margin)
+        self.operations += projection_flops(self.gradients, conflict=projected is not plain)
+        self.network.grad.copy_(projected)
 
     def end(self, lesson: Lesson) -> None:
         memories = {**self.memories(), lesson.index: lesson.train.take(self._seen(lesson)[-self.memory :])}
@@ -117,6 +119,11 @@ def project(gradient: Tensor, others: Tensor, margin: float = 0.5, ridge: float 
     gram = double_product(others, others)
     weights = least_above(gram + ridge * torch.eye(len(gram)), products, margin)
     return gradient + weights.to(others.dtype) @ others
+
+
+def projection_flops(others: Tensor, conflict: bool) -> int:
+    """Operations of looking for a conflict; where there is one, of the rows' products with each other and their sum."""
+    return 2 * others.numel() * (2 + len(others) if conflict else 1)
 
 
 def double_product(one: Tensor, other: Tensor) -> Tensor:

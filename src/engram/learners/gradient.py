@@ -9,6 +9,7 @@ pull of a penalty. A class that lists a part in `parts` has its settings; withou
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
-from engram.costs import BACKWARD, forward_flops, head_flops
+from engram.costs import BACKWARD, count_forward, head_flops
 from engram.errors import BadData, BadSetting, Diverged
 from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint, FlatNetwork, Outputs
@@ -74,7 +75,12 @@ class GradientLearner(Learner):
         apply(self, resolve(f"learner '{self.name}'", declared(type(self)), settings))
         self.outline, self.seed, self.blueprint = outline, seed, network or Blueprint.of()
         self.network = self.fresh_network()
-        self.forward_flops = forward_flops(self.network.trunk, outline.shape)
+        self.forward_flops, unseen = count_forward(self.network.trunk, outline.shape)
+        self.uncounted = ", ".join(unseen)
+        if unseen:
+            warnings.warn(
+                f"operations of {self.uncounted} layers are not counted; compute will be too low", stacklevel=2
+            )
         self.outputs = OutputLayer(self.heads, outline.classes)
         self.part = slice(None)  # the part of theta that is trained
         self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)

@@ -129,6 +129,8 @@ def _print_spreads(console: Console, records: Sequence[Record]) -> None:
 def _print_warnings(console: Console, records: Sequence[Record]) -> None:
     for warning in dict.fromkeys(f"* {r.protocol}: {r.warning}" for r in records if r.warning):
         print_wrapped(console, warning)
+    for layers in dict.fromkeys(record.uncounted for record in records if record.uncounted):
+        print_wrapped(console, f"compute is more than is said: operations of {layers} layers are not counted")
 
 
 def print_settings(console: Console, record: Record) -> None:
