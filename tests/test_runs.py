@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -29,6 +30,14 @@ def done(run, store):
 
 def known(learner, **settings):
     return prepare("split-digits", learner, settings={**SMALL, **settings})
+
+
+def test_a_run_builds_each_task_once(store):
+    run = prepare("permuted-digits", "finetune", tasks=4, settings={"widths": "5", "batch": 96})
+    built, build = [], run.stream.build
+    counting = replace(run.stream, build=lambda task, share: built.append(task) or build(task, share), _built={})
+    execute([replace(run, stream=counting)], store)
+    assert built == [0, 1, 2, 3]
 
 
 def test_a_run_that_went_through_json_has_its_key():

@@ -67,6 +67,14 @@ def test_a_node_that_went_through_json_has_its_key():
     assert Node.from_json(node.to_json()).key == node.key
 
 
+def test_a_long_path_went_through_json_too():
+    node = path_of(tasks=1)[0]
+    for task in range(1, 1200):
+        node = node.child([task], node.path[0].settings)
+        assert node.key
+    assert Node.from_json(node.to_json()).key == node.key
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -13,10 +13,9 @@ from engram.core import Cost, Curve, Row
 
 def row_to_json(row: Row) -> dict[str, Any]:
     """A row as it is stored. Where all tasks were measured their places go without saying."""
-    data = asdict(row)
-    if row.places is None:
-        del data["places"]
-    return {**data, "curves": {head: _curve_to_json(curve) for head, curve in row.curves.items()}}
+    data = {name: value for name, value in vars(row).items() if name != "places" or value is not None}
+    curves = {head: _curve_to_json(curve) for head, curve in row.curves.items()}
+    return {**data, "curves": curves, "cost": asdict(row.cost)}
 
 
 def row_from_json(data: Mapping[str, Any]) -> Row:

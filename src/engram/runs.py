@@ -73,9 +73,9 @@ class Run:
         """One untrained learner for every network."""
         return [Node(self.learner, network, self.seed, self.stream.spec, self.validation) for network in self.networks]
 
-    @property
+    @cached_property
     def taught(self) -> Stream:
-        """The stream with the share of training data held out that this run has."""
+        """The stream with the share of training data held out that this run has. It keeps the tasks that it built."""
         return self.stream.with_validation(self.validation)
 
     def size(self) -> int:

@@ -28,6 +28,7 @@ from engram.core import Cost, Learner, Lesson, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
 from engram.evaluate import Evaluation, Moment, curves_of, evaluate, look, read_moment
+from engram.growth import Growth
 from engram.learners import LEARNERS, create, learner_settings
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.own import Origin, Registry
@@ -45,39 +46,6 @@ CHECKPOINT_SHARE = 0.02
 CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, bit for bit
 
 Watch = Callable[["Node", Step], None]
-
-
-@dataclass(frozen=True)
-class Growth:
-    """One lesson of a path: which tasks are taught at once, with which settings, measured at which steps. With
-    `every` n all tasks seen and the validation data are measured every n steps and at the end, see `Curve`. At the
-    end `evaluate` says which of the tasks seen are measured: all, current or none."""
-
-    tasks: tuple[int, ...]
-    settings: Mapping[str, Any]
-    curve: tuple[int, ...] = ()
-    every: int = 0
-    evaluate: str = "all"
-
-    def to_json(self) -> list[Any]:
-        return [list(self.tasks), dict(self.settings), self.measured()]
-
-    def measured(self) -> list[Any]:
-        """The steps, and after them what is not as it is by default: keys of nodes do not change with what is added."""
-        more: dict[str, Any] = {"every": self.every} if self.every else {}
-        if self.evaluate != "all":
-            more["evaluate"] = self.evaluate
-        return [*self.curve, more] if more else list(self.curve)
-
-    @staticmethod
-    def from_json(tasks: Sequence[int], settings: Mapping[str, Any], measured: Sequence[Any]) -> Growth:
-        more = measured[-1] if measured and isinstance(measured[-1], Mapping) else {}
-        return Growth(tuple(tasks), settings, tuple(measured[:-1] if more else measured), **more)
-
-    def is_moment(self, step: Step) -> bool:
-        """Whether something is to be measured after this step."""
-        regular = self.every and (step.done % self.every == 0 or step.done == step.total)
-        return step.done in self.curve or bool(regular)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +68,11 @@ class Node:
         evaluate: str = "all",
     ) -> Node:
         """The node that learning these tasks, at once, makes of this one."""
-        node = replace(self, path=(*self.path, Growth(tuple(tasks), settings, tuple(curve), every, evaluate)))
+        return self.after(Growth(tuple(tasks), settings, tuple(curve), every, evaluate))
+
+    def after(self, growth: Growth) -> Node:
+        """The node that this lesson makes of this one."""
+        node = replace(self, path=(*self.path, growth))
         node.__dict__["parent"] = self  # whose key is known
         return node
 
@@ -113,13 +85,13 @@ class Node:
         """The tasks seen on the way here, in order of first appearance."""
         return tuple(dict.fromkeys(task for growth in self.path for task in growth.tasks))
 
-    @property
+    @cached_property
     def measured(self) -> tuple[int, ...] | None:
         """The places, among the tasks seen, of those that are measured here; None if these are all."""
         last = self.path[-1]
         if last.evaluate == "all":
             return None
-        return tuple(self.tasks.index(task) for task in last.tasks) if last.evaluate == "current" else ()
+        return tuple(map(self.tasks.index, last.tasks)) if last.evaluate == "current" else ()
 
     @cached_property
     def key(self) -> str:
@@ -171,9 +143,18 @@ class Node:
     def from_json(data: Mapping[str, Any]) -> Node:
         find_own(data)
         name, network_settings = data["network"]
-        path = tuple(Growth.from_json(*growth) for growth in data["path"])
         network = Blueprint.of(name, **network_settings)
-        return Node(data["learner"], network, data["seed"], data["stream"], data["validation"], path)
+        root = Node(data["learner"], network, data["seed"], data["stream"], data["validation"])
+        return root.lineage(data["path"])[-1]
+
+    def lineage(self, growths: Sequence[Sequence[Any]]) -> list[Node]:
+        """This node and those that lessons (as JSON) make of it one after another. Each has its key before the next
+        one asks for it: a key that had to go back to the root would be out of Python's depth after some 450 lessons."""
+        nodes = [self]
+        for growth in growths:
+            nodes.append(nodes[-1].after(Growth.from_json(*growth)))
+            nodes[-1].key  # noqa: B018
+        return nodes
 
 
 def own_to_json(own: Mapping[str, Origin]) -> dict[str, Any]:
@@ -339,11 +320,10 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) 
 def _evaluation(node: Node, learner: Learner, stream: Stream) -> Evaluation:
     """Of all tasks seen, or of those that are asked for; then too on the validation data of the current ones, which is
     what protocols choose by."""
-    tasks, places = node.tasks, node.measured
-    if places is None:
-        return evaluate(learner, [stream[task] for task in tasks])
+    if node.measured is None:
+        return evaluate(learner, [stream[task] for task in node.tasks])
     current = [stream[task] for task in node.path[-1].tasks]
-    return replace(evaluate(learner, [stream[tasks[place]] for place in places], current), union={}, per_class={})
+    return replace(evaluate(learner, current if node.measured else [], current), union={}, per_class={})
 
 
 def stream_of(node: Node) -> Stream:

@@ -18,6 +18,18 @@ def _layer(kind):
     return layer
 
 
+@pytest.mark.parametrize("kind", ["growing", "masked", "per-task"])
+def test_a_layer_that_was_loaded_goes_on_as_the_one_that_was_saved(kind):
+    layer, loaded = _layer(kind), OutputLayer(kind, (4, 2, 0, 1, 3))
+    loaded.add(7, (3,))
+    loaded.load(json.loads(json.dumps(layer.state())))
+    assert loaded.add(2, (0, 4)) == layer.add(2, (0, 4))
+    assert (loaded.state(), loaded.rows(2), loaded.classes(2)) == (layer.state(), layer.rows(2), layer.classes(2))
+    if kind != "per-task":
+        assert loaded.rows(None) == layer.rows(None)
+        assert loaded.classes(None) == [4, 2, 1, 0]
+
+
 @pytest.mark.parametrize(
     "kind, names",
     [

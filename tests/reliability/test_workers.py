@@ -182,7 +182,7 @@ def test_a_worker_that_is_asked_to_stop_saves_its_position_and_leaves(start, sto
     run = prepare("split-digits", "finetune", tasks=2, settings=SLOW)
     node = run.root.child([0], {**run.grid[0], "epochs": 10_000})
     worker = start("engram.execute.worker", str(store.folder), str(os.getpid()))
-    worker.stdin.write(json.dumps(node.to_json()) + "\n")
+    worker.stdin.write(json.dumps([node.to_json(), []]) + "\n")
     worker.stdin.flush()
     assert json.loads(worker.stdout.readline())["event"] == "step"
     worker.terminate()

@@ -56,15 +56,26 @@ class _Process:
         self.inbox, self.outbox = self.process.stdin, self.process.stdout
         os.set_blocking(self.outbox.fileno(), False)
         self.node: Node | None = None
+        self.told: set[str] = set()  # nodes that the worker knows
         self._rest = b""
 
     def give(self, node: Node) -> None:
         self.node = node
         try:
-            self.inbox.write(json.dumps(node.to_json()).encode() + b"\n")
+            self.inbox.write(json.dumps(self._news(node)).encode() + b"\n")
             self.inbox.flush()
         except BrokenPipeError:
             self.process.wait()  # its death is seen, and the node tried again, when its answers are read
+
+    def _news(self, node: Node) -> list[Any]:
+        """What the worker has to be told of a node: one that it knows (or an untrained one), and the lessons since.
+        The whole path of each node would be more and more to tell."""
+        growths = []
+        while node.path and node.key not in self.told:
+            self.told.add(node.key)
+            growths.append(node.path[-1].to_json())
+            node = node.parent
+        return [node.key if node.path else node.to_json(), growths[::-1]]
 
     def answers(self) -> Iterator[dict[str, Any]]:
         """Whole lines that have arrived; the last thing a dead worker says is `died`."""

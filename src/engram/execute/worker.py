@@ -1,5 +1,6 @@
 """A worker process: reads nodes to grow from its standard input, one JSON line each, and answers in JSON lines.
 
+A line has a node that it was told of before, or an untrained one, and the lessons since.
 It dies with its parent. SIGTERM makes it save its position and leave.
 """
 
@@ -28,6 +29,7 @@ class Worker:
         self.store, self.answers = store, answers
         self.stop_asked = False
         self.told = 0.0
+        self.nodes: dict[str, Node] = {}
 
     def serve(self) -> None:
         for line in sys.stdin:
@@ -35,9 +37,16 @@ class Worker:
             if self.stop_asked:
                 return
 
+    def _node(self, start: str | dict[str, Any], growths: list[list[Any]]) -> Node:
+        """The node that some lessons make of one that was named before, or of one that is described."""
+        known = self.nodes[start] if isinstance(start, str) else Node.from_json(start)
+        nodes = known.lineage(growths)
+        self.nodes |= {node.key: node for node in nodes if node.path}
+        return nodes[-1]
+
     def _answer(self, line: str) -> dict[str, Any]:
         try:
-            grow(Node.from_json(json.loads(line)), self.store, watch=self._watch)
+            grow(self._node(*json.loads(line)), self.store, watch=self._watch)
             return {"event": "grown"}
         except StoreTrouble as error:
             return {"event": "trouble", "error": str(error)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,15 +19,23 @@ class OutputLayer:
         self.kind, self.all_classes = kind, tuple(all_classes)
         self.names: list[tuple[int | None, int]] = []
         self.tasks: dict[int, tuple[int, ...]] = {}
+        self._rows: dict[tuple[int | None, int], int] = {}  # the place of every name, known without looking for it
+        self._seen: dict[int, None] = {}  # every class once, in order of first appearance
 
     def add(self, task: int, classes: Sequence[int]) -> list[tuple[int | None, int]]:
         """Register a task; the names of the rows that it makes necessary, in order."""
         wanted = self.all_classes if self.kind == "masked" else classes
-        known = set(self.names)
-        new = [name for label in wanted if (name := self._name(task, label)) not in known]
-        self.names += new
-        self.tasks[task] = tuple(classes)
+        names = [self._name(task, label) for label in wanted]
+        new = [name for name in names if name not in self._rows]
+        self._note(new, {task: tuple(classes)})
         return new
+
+    def _note(self, names: Sequence[tuple[int | None, int]], tasks: Mapping[int, tuple[int, ...]]) -> None:
+        for name in names:
+            self._rows[name] = len(self.names)
+            self.names.append(name)
+        self.tasks |= tasks
+        self._seen |= dict.fromkeys(label for classes in tasks.values() for label in classes)
 
     def active(self, task: int, loss_over: str) -> tuple[Outputs, Tensor]:
         """The outputs in the training softmax, and for every class its place among them."""
@@ -57,14 +65,13 @@ class OutputLayer:
 
     def rows(self, task: int | None) -> list[int]:
         """The rows of a task's classes, or of all classes seen."""
-        place = {name: row for row, name in enumerate(self.names)}
-        return [place[self._name(task, label)] for label in self.classes(task)]
+        return [self._rows[self._name(task, label)] for label in self.classes(task)]
 
     def classes(self, task: int | None) -> list[int]:
         if task is None:
             if self.kind == "per-task":
                 raise NeedsTask("every task has outputs of its own here: say which task, or evaluate with --head multi")
-            return list(dict.fromkeys(label for classes in self.tasks.values() for label in classes))
+            return list(self._seen)
         if task not in self.tasks:
             learned = ", ".join(str(t + 1) for t in self.tasks) or "none yet"
             raise NeedsTask(f"task {task + 1} has not been learned (learned: {learned})")
@@ -74,8 +81,9 @@ class OutputLayer:
         return (task if self.kind == "per-task" else None, label)
 
     def state(self) -> dict[str, Any]:
-        return {"names": [list(name) for name in self.names], "tasks": [[t, list(c)] for t, c in self.tasks.items()]}
+        return {"names": list(self.names), "tasks": list(self.tasks.items())}
 
     def load(self, state: dict[str, Any]) -> None:
-        self.names = [(task, label) for task, label in state["names"]]
-        self.tasks = {task: tuple(classes) for task, classes in state["tasks"]}
+        names = [(task, label) for task, label in state["names"]]
+        self.names, self.tasks, self._rows, self._seen = [], {}, {}, {}
+        self._note(names, {task: tuple(classes) for task, classes in state["tasks"]})
