@@ -87,3 +87,18 @@ def test_a_folder_that_is_a_file_is_named(tmp_path):
     (tmp_path / "folder").write_text("in the way")
     with pytest.raises(StoreTrouble, match=r"folder/file cannot be written \(.+\); check the folder's permissions"):
         checkpoint.write(tmp_path / "folder" / "file", b"")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_a_device_is_not_opened(make, tmp_path):
+    make(tmp_path / "file")
+    with pytest.raises(DamagedFile, match="file is not a regular file; it was not used"):
+        checkpoint.read(tmp_path / "file", KEY)
+
+
+@pytest.mark.parametrize("name", ["file", ".writing-file"])
+def test_a_pipe_in_the_way_of_a_write_is_replaced(name, tmp_path):
+    os.mkfifo(tmp_path / name)
+    checkpoint.write(tmp_path / "file", checkpoint.encode(STATE, KEY))
+    assert checkpoint.read(tmp_path / "file", KEY).plain == STATE.plain
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -154,3 +154,17 @@ def test_a_folder_where_a_checkpoint_should_be_is_named(store):
     (store.folder / "checkpoints" / "n.engram").mkdir(parents=True)
     with pytest.raises(StoreTrouble, match="n.engram cannot be read"):
         store.state("n")
+
+
+@pytest.mark.parametrize("slots", [(0,), (0, 1)])
+def test_pipes_in_the_place_of_positions_are_passed_over(slots, store):
+    for step in (1, 2):
+        store.save_partial("n", State(STATE.tensors, {"step": step}))
+    for slot in slots:
+        store._partial("n", slot).unlink()
+        os.mkfifo(store._partial("n", slot))
+    with pytest.warns(UserWarning, match="is not a regular file; it was not used; going on from the last good one"):
+        found = store.partial("n")
+    assert (found and found.plain["step"]) == (1 if slots == (0,) else None)
+    store.save_partial("n", STATE)
+    assert store.partial("n") is not None

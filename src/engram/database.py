@@ -18,7 +18,7 @@ from typing import Any
 from engram import checkpoint
 from engram.errors import StoreTrouble
 
-WAIT_SECONDS = 60.0  # for another process that has locked the file
+WAIT_SECONDS = 60.0  # for a process that has locked the file and writes nothing
 QUIET_SECONDS = 2.0  # of them before a word is said
 _SOUND = [("ok",)]
 
@@ -85,25 +85,28 @@ class Database:
 
     def _execute(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         self._bytes = sum(len(value) for value in values if isinstance(value, str)) or self._bytes
-        began = time.monotonic()
+        began, change = time.monotonic(), _last_change(self.path)
         while True:
             try:
                 return self._connection.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 if "locked" not in str(error):
                     raise self._trouble(error) from error
-                self._wait(began, error)
+                if _last_change(self.path) == change:
+                    self._complain(time.monotonic() - began, error)
+                else:  # others take their turns, and ours will come
+                    began, change = time.monotonic(), _last_change(self.path)
+                time.sleep(0.02)
 
-    def _wait(self, began: float, error: sqlite3.Error) -> None:
-        """Say who is waited for, or that it was too long."""
-        waited, holder = time.monotonic() - began, _holder(self.path)
+    def _complain(self, waited: float, error: sqlite3.Error) -> None:
+        """Say who is waited for, or that it has been too long."""
+        holder = _holder(self.path)
         if waited >= WAIT_SECONDS:
             raise StoreTrouble(
-                f"{self.path} has been locked by {holder} for {waited:.0f} s; give the command again when that process "
-                "is done, or end it first"
+                f"{self.path} has been locked by {holder} for {waited:.0f} s; give the command again when it is free, "
+                "or end that process"
             ) from error
-        warnings.warn(f"{self.path} is locked by {holder}; waiting for it", stacklevel=2)
-        time.sleep(0.05)
+        warnings.warn(f"{self.path} is locked by {holder}; waiting for it", stacklevel=4)
 
     def _trouble(self, error: sqlite3.Error) -> StoreTrouble:
         """What went wrong, in a sentence."""
@@ -140,6 +143,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _last_change(path: Path) -> int:
+    """When a file was written to. It may not be opened to look: closing it again would give up our own locks on it."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _refuse_what_is_no_file(path: Path) -> None:

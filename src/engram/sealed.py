@@ -63,6 +63,10 @@ class Table:
         """A row, or None where there is none or it is damaged."""
         return next(iter(self._sound("WHERE key = ?", key)), None)
 
+    def has(self, key: str) -> bool:
+        """Whether there is a row, be it damaged."""
+        return bool(self.database.read(f"SELECT 1 FROM {self.shape.name} WHERE key = ?", key))
+
     def all(self) -> list[Values]:
         """Every row that is not damaged, in the order of the first column."""
         return self._sound(f"ORDER BY {self.shape.columns[0]}")
@@ -94,7 +98,7 @@ class Table:
         for _, key, row in found:
             if row is None:
                 warnings.warn(
-                    f"the entry of {self.shape.thing} {ascii(key)[1:11]} in {self.database.path} is damaged "
+                    f"the entry of {self.shape.thing} {_name(key)} in {self.database.path} is damaged "
                     f"and was not used; {self.shape.cure}",
                     stacklevel=4,
                 )
@@ -113,3 +117,8 @@ class Table:
 def seal(table: str, raw: Sequence[Any]) -> str:
     """The digest of a row's values as they are in the file."""
     return hashlib.sha256(json.dumps([table, *raw], default=repr).encode()).hexdigest()
+
+
+def _name(key: object) -> str:
+    """The beginning of a key, which may be damaged itself."""
+    return ascii(str(key)[:10]).strip("'\"")

@@ -118,6 +118,12 @@ class Store:
             if known is None or known["status"] != "done":
                 number = known["number"] if known else self._next_number()
                 self._runs.put(number=number, key=key, spec=spec, status="pending")
+            elif not all(map(self._nodes.has, (known["result"] or {}).get("grown", ()))):
+                warnings.warn(
+                    f"a part of run {key[:10]} is missing in {self._database.path}, which was damaged; "
+                    "it is trained again",
+                    stacklevel=2,
+                )
 
     def _next_number(self) -> int:
         return int(self._read("SELECT COALESCE(MAX(rowid), 0) + 1 FROM runs")[0][0])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import resource
 import signal
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,11 +15,13 @@ from forking import Ticks, facts, run_child, watched
 
 from engram import checkpoint
 from engram.core import Cost, Row, State
+from engram.database import Database
 from engram.errors import StoreTrouble
 from engram.execute import execute
 from engram.request import prepare
 from engram.store import Store
 
+ASSETS = Path(__file__).parents[1] / "assets"
 OLD, NEW = (State({"w": torch.full((5000,), value)}, {"which": value}) for value in (1.0, 2.0))
 ROW = Row((1.0,), (1.0,), {"multi": {"0": 1.0}}, {}, {}, Cost({"total": 1}, 1, 0.0), "aa")
 SIZE = len(checkpoint.encode(NEW, "n"))
@@ -133,4 +137,23 @@ def test_a_full_database_is_named_with_path_and_bytes(tmp_path):
     with pytest.raises(StoreTrouble, match=f"the disk is full: {tmp_path}/store.db needs 1000\\d\\d bytes"):
         store.add_run("n", {"filler": "x" * 100_000})
     assert store.runs() == []
+    store.close()
+
+
+@pytest.mark.parametrize("moment", [4, 5, 12, 20, 28, 34])
+def test_a_migration_that_is_killed_has_not_begun(moment, tmp_path):
+    path = tmp_path / "store.db"
+    path.write_bytes(gzip.decompress((ASSETS / "store-format-1.db.gz").read_bytes()))
+
+    def migrate():
+        ticks = Ticks(("commit", moment))
+        Database.write = ticks.around("commit", Database.write)
+        Store(tmp_path)
+
+    assert run_child(migrate) == -signal.SIGKILL
+    database = Database(path)
+    assert database.read("PRAGMA user_version") == [(1,)]
+    database.close()
+    store = Store(tmp_path)
+    assert [run["status"] for run in store.runs()] == ["done", "done", "failed"]
     store.close()
