@@ -140,6 +140,12 @@ def test_a_file_that_was_cut_off_is_refused(cut, path):
     assert path.read_bytes() == before
 
 
+def test_damaged_names_are_a_sentence(path):
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE facts (key", b"CREATE TABLE facts \xff(\xffe"))
+    with pytest.raises(StoreTrouble, match=r"store.db is damaged \(.+\); put a copy of it back"):
+        Database(path)
+
+
 def make_socket(path):
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(path))

@@ -21,6 +21,7 @@ from engram.errors import StoreTrouble
 WAIT_SECONDS = 60.0  # for a process that has locked the file and writes nothing
 QUIET_SECONDS = 2.0  # of them before a word is said
 _SOUND = [("ok",)]
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)  # the second where SQLite quotes a damaged name in its message
 
 
 class Database:
@@ -89,7 +90,7 @@ class Database:
         while True:
             try:
                 return self._connection.execute(query, values).fetchall()
-            except sqlite3.Error as error:
+            except _ERRORS as error:
                 if "locked" not in str(error):
                     raise self._trouble(error) from error
                 if _last_change(self.path) == change:
@@ -98,7 +99,7 @@ class Database:
                     began, change = time.monotonic(), _last_change(self.path)
                 time.sleep(0.02)
 
-    def _complain(self, waited: float, error: sqlite3.Error) -> None:
+    def _complain(self, waited: float, error: Exception) -> None:
         """Say who is waited for, or that it has been too long."""
         holder = _holder(self.path)
         if waited >= WAIT_SECONDS:
@@ -108,7 +109,7 @@ class Database:
             ) from error
         warnings.warn(f"{self.path} is locked by {holder}; waiting for it", stacklevel=4)
 
-    def _trouble(self, error: sqlite3.Error) -> StoreTrouble:
+    def _trouble(self, error: Exception) -> StoreTrouble:
         """What went wrong, in a sentence."""
         if self._file and _identity(self.path) != self._file:
             return self._moved()
