@@ -8,12 +8,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from engram.prepare import prepare
 
 from engram import formats
 from engram.database import Database
 from engram.errors import StoreTrouble
 from engram.execute import execute
-from engram.prepare import prepare
 from engram.runs import record_of
 from engram.store import Store
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import subprocess
 import sys
@@ -233,3 +235,46 @@ def test_threads_are_as_they_were(store, monkeypatch):
     monkeypatch.setattr(tree.torch, "set_num_threads", set_to.append)
     grow(path_of(tasks=1)[0], store)
     assert set_to == [1, 7]
+
+
+def test_a_long_path_has_a_key_in_another_process():
+    node = path_of(tasks=1)[0]
+    for task in range(1, 2000):
+        node = node.child([task % 5], node.path[0].settings)
+        assert node.key
+    assert Node.from_json(node.to_json()).key == node.key
+
+
+def test_a_long_path_that_lost_its_checkpoints_is_grown_again(store, monkeypatch):
+    """The oldest node first: lessons are no calls inside calls, of which Python allows a thousand."""
+    path = path_of(tasks=1)
+    for number in range(1, 60):
+        path.append(path[-1].child([number % 5], path[0].path[0].settings))
+    for node in path[:-1]:
+        grow(node, store)
+    for node in path[:-1]:
+        (store.folder / "checkpoints" / f"{node.key}.engram").unlink()
+    deepest, learn = 0, tree._learn
+
+    def watched(*words):
+        nonlocal deepest
+        deepest = max(deepest, len(inspect.stack(0)))
+        return learn(*words)
+
+    monkeypatch.setattr(tree, "_learn", watched)
+    grow(path[-1], store)
+    assert [store.times_grown(node.key) for node in path] == [2] * 59 + [1]
+    assert deepest < len(inspect.stack(0)) + 30
+
+
+def test_the_store_holds_every_lesson_once(store):
+    """What is kept about a node does not grow with its path; with its parents' it is all that makes the node."""
+    path = path_of(tasks=5)
+    grow(path[-1], store)
+    found = store._read("SELECT key, parent, spec FROM nodes")
+    entries = {key: (parent, json.loads(spec)) for key, parent, spec in found}
+    assert [entries[node.key][0] for node in path] == [None, *(node.key for node in path[:-1])]
+    assert len({len(json.dumps(entries[node.key][1])) for node in path[1:]}) == 1
+    whole = entries[path[0].key][1]
+    whole["path"] += [entries[node.key][1] for node in path[1:]]
+    assert Node.from_json(whole).key == path[-1].key

@@ -87,6 +87,10 @@ class Store:
         """A node's state, or None where it was dropped or is damaged: then the node is grown again."""
         return self._load(self._checkpoint(key), key)
 
+    def has_state(self, key: str) -> bool:
+        """Whether there is a checkpoint, be it damaged."""
+        return self._checkpoint(key).exists()
+
     # Inside a lesson.
 
     def save_partial(self, key: str, state: State) -> None:

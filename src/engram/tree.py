@@ -200,12 +200,27 @@ def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings:
     """
     learner = create(node.learner, stream.outline, node.seed, node.network, settings)
     if node.path:
-        state = store.state(node.key)
-        if state is None:
-            with store.lock(node.key, lambda: watch(node, Step(0, 1))):
-                state = store.state(node.key) or _learn(node, store, stream, watch)[0].state()
-        learner.load(state)
+        learner.load(_state_at(node, store, stream, watch))
     return learner
+
+
+def _state_at(node: Node, store: Store, stream: Stream, watch: Watch) -> State:
+    """A node's state. Of the ancestors that must be grown again the oldest is the first: a path may be longer than
+    functions can call each other."""
+    state = store.state(node.key)
+    if state is not None:
+        return state
+    lost = [node]
+    while lost[-1].parent.path and not store.has_state(lost[-1].parent.key):
+        lost.append(lost[-1].parent)
+    for ancestor in lost[:0:-1]:
+        _grow_again(ancestor, store, stream, watch)
+    return _grow_again(node, store, stream, watch)
+
+
+def _grow_again(node: Node, store: Store, stream: Stream, watch: Watch) -> State:
+    with store.lock(node.key, lambda: watch(node, Step(0, 1))):
+        return store.state(node.key) or _learn(node, store, stream, watch)[0].state()
 
 
 def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
