@@ -160,16 +160,17 @@ class Store:
     def prune(self, finished: set[str], wanted: list[str], keep_bytes: int = KEEP_BYTES) -> int:
         """Of the nodes of finished runs, keep the checkpoints of `wanted` ones, the first ones as far as `keep_bytes`
         go; drop the others. Bytes freed."""
-        freed, first = 0, dict.fromkeys(wanted)
-        for key in [*first, *(finished - first.keys())]:
-            path = self._checkpoint(key)
-            size = _size(path)
-            if key in first and size <= keep_bytes:
-                keep_bytes -= size
+        sizes = {path.stem: _size(path) for path in (self.folder / "checkpoints").glob("*.engram")}
+        freed, first = 0, dict.fromkeys(key for key in wanted if key in sizes)
+        for key in [*first, *(finished & sizes.keys() - first.keys())]:
+            if key in first and sizes[key] <= keep_bytes:
+                keep_bytes -= sizes[key]
             else:
-                path.unlink(missing_ok=True)
-                freed += size
-            self.drop_partial(key)  # left there by a process that was killed just after its commit
+                self._checkpoint(key).unlink(missing_ok=True)
+                freed += sizes[key]
+        left_over = {path.name.removeprefix(".writing-").split(".")[0] for path in (self.folder / "partial").glob("*")}
+        for key in left_over & finished.union(wanted):  # by a process that was killed just after its commit
+            self.drop_partial(key)
         return freed
 
     def drop_all_but(self, nodes: set[str], checkpoints: set[str]) -> int:
