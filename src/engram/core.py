@@ -48,7 +48,8 @@ class Dataset:
     """Samples as they were published: nothing scaled, shuffled or split beyond the official train and test sets.
 
     `x` is (samples, *shape), images as (channels, height, width); `y` holds class numbers 0 … len(classes) - 1.
-    A batch is `x * scale` in float32, so bytes stay bytes in memory.
+    A batch is `x * scale` in float32, so bytes stay bytes in memory. `in_both` are the rows of the test set whose
+    samples are known to be in the training set too.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Dataset:
     classes: tuple[str, ...]
     scale: float
     digest: str
+    in_both: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:

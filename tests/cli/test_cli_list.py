@@ -44,6 +44,15 @@ def test_settings_in_json_have_default_and_help(engram):
     assert ewc["settings"]["fisher"]["choices"] == ["empirical", "predicted", "sampled", "batch"]
 
 
+def test_data_list_names_test_samples_that_are_training_samples(engram):
+    shown = " ".join(engram("data", "list").out.split())
+    assert "dtd37: 8 of its test samples are training samples too; streams leave them out" in shown
+    assert shown.count("are training samples too") == 2
+    rows = {row["name"]: row["test_in_train"] for row in engram("data", "list", "--json").json}
+    assert rows["audioset100"] == 8
+    assert rows["mnist"] == 0
+
+
 def test_data_list_is_list_datasets(engram):
     assert engram("data", "list", "--json").json == engram("list", "datasets", "--json").json
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engram.datasets.catalogue import ENTRIES
+
 
 def test_check(engram):
     said = engram("check", "finetune")
@@ -29,6 +31,19 @@ def test_verify(engram):
     assert {row["status"] for row in files} <= {"ok", "missing"}
     assert all(len(row["expected"]) > 40 for row in files)
     assert max(map(len, engram("data", "verify", "mnist").out.splitlines())) <= 80
+
+
+def test_verify_of_a_dataset_that_is_not_here(engram, tmp_path, monkeypatch):
+    """Asked for by name, a missing dataset is not verified; among all of them it is only listed."""
+    monkeypatch.setenv("ENGRAM_DATA", str(tmp_path))
+    monkeypatch.setenv("ENGRAM_CACHE", str(tmp_path))
+    said = engram("data", "verify", "dtd37")
+    assert said.code == 1
+    assert "missing" in said.out
+    assert engram("data", "verify", "digits", "dtd37", "--json").code == 1
+    assert engram("data", "verify", "digits").code == 0
+    monkeypatch.setattr("engram.datasets.api.ENTRIES", [entry for entry in ENTRIES if entry.kind == "npz"])
+    assert engram("data", "verify").code == 0
 
 
 def test_verify_sees_a_damaged_file(engram, tmp_path, monkeypatch):

@@ -107,7 +107,7 @@ def test_a_file_of_ones_own(train, tmp_path):
     generator = np.random.default_rng(0)
     y = np.arange(80) % 4
     x = generator.normal(size=(80, 6)).astype("float32") + 3 * y[:, None]
-    np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_test=x[:20], y_test=y[:20])
+    np.savez(tmp_path / "mine.npz", x_train=x[20:], y_train=y[20:], x_test=x[:20], y_test=y[:20])
     said = train("split", "finetune", "--dataset", str(tmp_path / "mine.npz"), "--tasks", "2", "--json")
     assert said.code == 0, said.err
     assert [len(row) for row in said.json["runs"][0]["accuracy"]] == [1, 2]
@@ -183,3 +183,10 @@ def test_text_fits_eighty_columns(train, tasks):
     assert "average accuracy" in said.out
     assert "±" in said.out
     assert said.err == ""
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_is_hardly_meant_is_said_in_a_line_and_done(train):
+    said = train("split-digits", "ewc", "--tasks", "2", "--set", "strength=1e30", "--set", "penalty_step=implicit")
+    assert said.code == 0
+    assert said.err == "engram: strength=1e+30 is very large; its default is 100\n"

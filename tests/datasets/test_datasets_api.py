@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
 from engram import datasets
 from engram.datasets import api
 from engram.datasets.catalogue import ENTRIES
+from engram.datasets.overlap import in_both
 from engram.errors import BadSetting, DamagedFile, DataUnavailable, UnknownName
 
 HERE = [name for name in datasets.names() if datasets.describe(name)["available"]]
@@ -31,6 +33,20 @@ def test_a_dataset_is_what_the_catalogue_says(name):
         assert torch.isfinite(x[:100].float()).all()
     assert len(found.digest) == 64
     assert datasets.load(name) is found
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_catalogue_names_every_test_sample_that_is_a_training_sample(name):
+    found, said = datasets.load(name), datasets.describe(name)
+    assert list(found.in_both) == in_both(found.x_train.numpy(), found.x_test.numpy())
+    assert said["test_in_train"] == len(found.in_both)
+
+
+def test_samples_in_both_sets_are_found_by_all_their_bytes():
+    x = np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 1.0]], np.float32)
+    assert in_both(x, x[[2, 1, 0]]) == [0, 1, 2]
+    assert in_both(x[:1], np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], np.float32)) == [1, 2]
+    assert in_both(x[:, :, None, None], x[:0, :, None, None]) == []
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

@@ -40,6 +40,44 @@ def test_labels_may_be_any_whole_numbers_and_classes_may_return():
     assert torch.equal(everything(made[0].train)[0], torch.from_numpy(good()["x_train"]))
 
 
+TEXT = [good(("cat", "a dog")), good(("bird", "cat"))]
+
+
+@pytest.mark.parametrize("as_", [np.array, list, lambda y: np.array(y, object), lambda y: np.array(y, "S")])
+def test_labels_may_be_text_of_any_kind(as_):
+    made = from_arrays([{**task, **{y: as_(task[y].tolist()) for y in ("y_train", "y_test")}} for task in TEXT])
+    assert made.class_names == ("a dog", "bird", "cat")
+    assert [task.classes for task in made] == [(0, 2), (1, 2)]
+    assert made[0].test.y.tolist() == [2, 0, 2, 0]
+    assert made.spec == from_arrays(TEXT).spec
+
+
+@pytest.mark.parametrize("labels, names", [((-1, 5), ("-1", "5")), ((10**9, -(10**18)), (f"-{10**18}", f"{10**9}"))])
+def test_labels_that_are_no_class_numbers_are_numbered_in_order(labels, names):
+    made = from_arrays([good(labels)], validation=0)
+    assert made.class_names == names
+    assert made.outline.classes == (0, 1)
+    assert made[0].train.y.tolist() == [sorted(labels).index(label) for label in good(labels)["y_train"]]
+
+
+def test_names_are_part_of_the_spec_and_class_numbers_have_none():
+    """Streams of class numbers keep the digests that they had before labels could be anything."""
+    named, numbered = from_arrays([good(("a", "b"))]), from_arrays([good()])
+    assert named.spec["digest"] != from_arrays([good(("a", "c"))]).spec["digest"] != numbered.spec["digest"]
+    assert numbered.class_names == ()
+    assert numbered.spec["digest"] == "c3108908202fa1333b1d11e55f5fe10206f85e4747e6107bf64b6001d1cce1a5"
+    for y in (np.array([0.0, 1.0] * 5), np.array([False, True] * 5), np.array([[0], [1]] * 5)):
+        assert from_arrays([{**good(), "y_train": y, "y_test": y[:4]}]).spec == numbered.spec
+
+
+@pytest.mark.parametrize("part", ["x_train", "x_test"])
+def test_features_that_no_network_was_made_for_are_said(part):
+    task = good()
+    task[part] = task[part] * -1e30
+    with pytest.warns(UserWarning, match=rf"task 1: {part} holds numbers as large as .*e\+3.*; standardise"):
+        from_arrays([task])
+
+
 def test_one_sample_of_one_class():
     task = from_arrays([good((4,), samples=1)], validation=0.5)[0]
     assert (len(task.train), len(task.validation), len(task.test)) == (1, 0, 1)
@@ -106,11 +144,17 @@ def test_tasks_of_different_formats_can_be_taught_together():
         ({"x_train": [[1, 2], [3]]}, "makes no array"),
         ({"x_train": torch.zeros(10, 3).to_sparse()}, "makes no array"),
         ({"x_train": None}, "type object"),
-        ({"y_train": np.full(10, 0.5)}, "y_train holds labels of type float64 such as 0.5"),
-        ({"y_train": np.zeros(10, bool)}, "labels of type bool"),
-        ({"y_train": np.full(10, -3)}, "y_train holds the label -3"),
-        ({"y_train": np.full(10, 2**63, np.uint64)}, "y_train holds the label 9223372036854775808"),
-        ({"y_train": np.zeros((10, 1), int)}, r"y_train has shape \(10, 1\); give one label a sample"),
+        ({"y_train": np.full(10, 0.5)}, "y_train holds 0.5 in row 0; labels must be whole numbers below 2⁶³, or text"),
+        ({"y_train": np.full(10, np.nan)}, "y_train holds nan in row 0"),
+        ({"y_train": np.full(10, 1j)}, "labels of type complex128"),
+        ({"y_train": [None] * 10}, "labels of type object such as None; give whole numbers or text"),
+        ({"y_train": ["a", 1] * 5, "y_test": ["a"] * 4}, "holds text, but the labels of task 1 started with whole"),
+        ({"y_train": np.array(["a", 1] * 5, object)}, "labels of type object such as a"),
+        ({"y_train": np.zeros(10, "datetime64[D]")}, "labels of type datetime64"),
+        ({"y_train": np.full(10, 2**63, np.uint64)}, "y_train holds 9223372036854775808 in row 0"),
+        ({"y_train": np.zeros((10, 2), int)}, r"y_train has shape \(10, 2\); give one label a sample"),
+        ({"y_train": ["a"] * 10, "y_test": ["a"] * 4}, "y_train holds text, but the labels of task 1 started with"),
+        ({"y_test": np.full(4, -8)}, "y_test has classes that y_train has not: -8"),
         ({"y_test": np.full(4, 8)}, "y_test has classes that y_train has not: 8"),
     ],
 )
@@ -148,6 +192,7 @@ SAMPLES = hnp.arrays(
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*holds numbers as large as")
 @settings(max_examples=50, deadline=None)
 @given(SAMPLES, st.data())
 def test_any_arrays_are_taken_as_they_are_or_refused_in_one_sentence(x, data):
@@ -155,11 +200,13 @@ def test_any_arrays_are_taken_as_they_are_or_refused_in_one_sentence(x, data):
     share = data.draw(st.floats(0, 0.9))
     with np.errstate(over="ignore"):
         as_float = x.astype(np.float32)
-    if y.min() < 0 or not np.isfinite(as_float).all():
+    if not np.isfinite(as_float).all():
         with pytest.raises(BadData, match="task 1: "):
             from_arrays([(x, y, x, y)], validation=share)
         return
-    task = from_arrays([(x, y, x, y)], validation=share)[0]
+    made = from_arrays([(x, y, x, y)], validation=share)
+    task = made[0]
+    y = y if y.min() >= 0 else np.searchsorted(list(map(int, made.class_names)), y)
     assert sorted(torch.cat([task.train.y, task.validation.y]).tolist()) == sorted(y.tolist())
     assert set(task.train.y.tolist()) == set(y.tolist())
     assert np.array_equal(everything(task.test)[0].numpy(), as_float)

@@ -33,6 +33,7 @@ def describe(name: str) -> dict[str, Any]:
         "classes": entry.classes,
         "train": entry.train,
         "test": entry.test,
+        "test_in_train": len(entry.in_both),
         "licence": entry.licence,
         "source": entry.source,
         "files": [
@@ -129,7 +130,7 @@ def _load_entry(entry: Entry, places: tuple[local.Place, ...]) -> Dataset:
     reader = import_module(f"engram.datasets.{entry.kind}")
     if entry.kind == "embedded":
         return dataset(entry.name, *reader.load())
-    return dataset(entry.name, reader.load(entry), digest.combined(entry.files))
+    return dataset(entry.name, reader.load(entry), digest.combined(entry.files), entry.in_both)
 
 
 @lru_cache(maxsize=_KEPT_IN_MEMORY)

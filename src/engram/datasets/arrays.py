@@ -23,7 +23,7 @@ class Arrays(NamedTuple):
     scale: float
 
 
-def dataset(name: str, arrays: Arrays, digest: str) -> Dataset:
+def dataset(name: str, arrays: Arrays, digest: str, in_both: tuple[int, ...] = ()) -> Dataset:
     """A `Dataset` that shares its memory with the arrays."""
     import torch
 
@@ -39,6 +39,7 @@ def dataset(name: str, arrays: Arrays, digest: str) -> Dataset:
         classes=classes,
         scale=scale,
         digest=digest,
+        in_both=in_both,
     )
 
 

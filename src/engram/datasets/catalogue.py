@@ -72,7 +72,8 @@ class Debian:
 
 @dataclass(frozen=True)
 class Entry:
-    """One dataset. `kind` names the module of this package that reads it."""
+    """One dataset. `kind` names the module of this package that reads it, `in_both` the rows of the test set whose
+    samples are in the training set too, byte for byte."""
 
     name: str
     kind: str
@@ -85,6 +86,7 @@ class Entry:
     labels: tuple[str, ...] = ()
     files: tuple[DataFile, ...] = ()
     roads: tuple[Download | Tarball | Npm | Debian, ...] = ()
+    in_both: tuple[int, ...] = ()
 
 
 def _idx(train_images: str, train_labels: str, test_images: str, test_labels: str) -> tuple[DataFile, ...]:
@@ -242,6 +244,7 @@ ENTRIES: tuple[Entry, ...] = (
         licence="research",
         source="37 of the 47 classes of Describable Textures (Cimpoi et al. 2014) at 32×32, with a split of its own",
         files=_npz("dtd37", 11_827_526, "c44914f2c645370e27faeecadbe5304f2396671f63153b9b22bb4050a3250c52"),
+        in_both=(416, 420, 426, 427, 429, 437, 438, 439),
     ),
     Entry(
         name="tiny-imagenet100-32",
@@ -277,6 +280,7 @@ ENTRIES: tuple[Entry, ...] = (
         licence="CC BY 4.0",
         source="AudioSet (Gemmeke et al. 2017), clips with exactly one of 100 classes, ten VGGish seconds joined",
         files=_npz("audioset100", 13_472_330, "ebe45e6aa2c5531f1204187b3b189320730483bce6d619a5cb006c5a09432c36"),
+        in_both=(401, 811, 2349, 3065, 3190, 4689, 4941, 5132),
     ),
     Entry(
         name="blobs",

@@ -64,8 +64,8 @@ def look_ahead(name: str, outline: Outline, network: Blueprint, grid: Sequence[M
     what = f"learner '{name}' with these settings, network '{network.name}', {sizes}"
     memory.require(needed, what, "choose smaller settings or smaller data")
     memory.say_if_large(needed, what)
-    for settings in grid:
-        say_if_extreme(learner_settings(name), settings)
+    for settings in grid:  # of a rate that is too large the run itself will say so
+        say_if_extreme(learner_settings(name), {key: value for key, value in settings.items() if key != "rate"})
 
 
 def create(name: str, outline: Outline, seed: int, network: Blueprint, settings: Mapping[str, Any]) -> Learner:

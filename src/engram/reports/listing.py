@@ -17,6 +17,10 @@ def print_list(console: Console, what: str, rows: Rows) -> None:
     """Names with a line of help each, then all their settings. The whole truth is in --json."""
     shown = [_dataset(row) for row in rows] if what == "datasets" else [_short(row) for row in rows]
     print_mapping(console, what, shown)
+    for row in rows:
+        if row.get("test_in_train"):
+            samples = f"{row['test_in_train']} of its test samples are training samples too"
+            print_wrapped(console, f"{row['name']}: {samples}; streams leave them out from version 2 on")
     settings = settings_rows(rows)
     if settings:
         console.print()

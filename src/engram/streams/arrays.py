@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from engram.core import Dataset, Stream
 from engram.errors import BadData
 from engram.settings import Setting
+from engram.streams.doubts import say_if_large
 from engram.streams.plan import Part, assemble, title
 from engram.streams.reading import read_labels, read_samples
 from engram.streams.seeding import SEED
@@ -19,6 +22,8 @@ from engram.streams.source import Source
 from engram.streams.validation import SHARE
 
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
+LABELS = ("y_train", "y_test")
+LARGEST_LABEL = 1_000_000  # tables by class number stay small
 NAME = Setting("arrays", "name of the stream")
 
 
@@ -32,22 +37,24 @@ def from_arrays(
     """A stream of your own data: for each task (x_train, y_train, x_test, y_test), or a mapping with these names.
 
     Samples are numpy arrays, tensors or nested lists, one row a sample, of one shape throughout; they are copied and
-    used as they are, unscaled. Labels are whole numbers from 0, and the same number is the same class in every task.
+    used as they are, unscaled. Labels are whole numbers or text, and the same label is the same class in every task.
+    Numbers up to a million are the classes' own; other labels are numbered in sorted order, and `class_names` has them.
     """
     name, share = NAME.parse("name", name), SHARE.parse("validation", validation)
-    read = [_read_task(number, task) for number, task in enumerate(_listed(tasks), 1)]
-    _check_shapes(read)
-    read = _one_format(read)
+    given = [_read_task(number, task) for number, task in enumerate(_listed(tasks), 1)]
+    _check_shapes(given)
+    labelled, names = _number(given)
+    read = _one_format(labelled)
     digests = [_digest(arrays) for arrays in read]
     spec = {
         "kind": "arrays",
         "version": 1,
         "name": name,
-        "digest": hashlib.sha256(" ".join(digests).encode()).hexdigest(),
+        "digest": hashlib.sha256(" ".join([*digests, *([json.dumps(names)] if names else [])]).encode()).hexdigest(),
         "seed": SEED.parse("seed", seed),
         "tasks": len(read),
     }
-    return assemble([_part(name, arrays, sha) for arrays, sha in zip(read, digests, strict=True)], spec, share)
+    return assemble([_part(name, arrays, sha) for arrays, sha in zip(read, digests, strict=True)], spec, share, names)
 
 
 def _listed(tasks: Any) -> list[Any]:
@@ -59,20 +66,46 @@ def _listed(tasks: Any) -> list[Any]:
     return listed
 
 
-def _read_task(number: int, task: Any) -> dict[str, Tensor]:
-    """The four arrays of a task as tensors of our own, checked."""
+def _read_task(number: int, task: Any) -> dict[str, Any]:
+    """The samples of a task as tensors of our own and its labels as arrays, checked."""
     given = _named(number, task)
-    read: dict[str, Tensor] = {}
+    read: dict[str, Any] = {}
     for part in ("train", "test"):
         x, y = f"x_{part}", f"y_{part}"
         read[x] = read_samples(given[x], f"task {number}: {x}")
+        say_if_large(read[x], f"task {number}: {x}")
         read[y] = read_labels(given[y], f"task {number}: {y}")
         if len(read[x]) != len(read[y]):
             raise BadData(f"task {number}: {x} has {len(read[x])} samples and {y} has {len(read[y])} labels")
-    unseen = sorted(set(read["y_test"].tolist()) - set(read["y_train"].tolist()))
-    if unseen:
-        raise BadData(f"task {number}: y_test has classes that y_train has not: {', '.join(map(str, unseen[:5]))}")
     return read
+
+
+def _number(given: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Tensor]], tuple[str, ...]]:
+    """Labels as class numbers, and the classes' names where the numbers are not the labels themselves."""
+    _check_labels(given)
+    everything = np.unique(np.concatenate([arrays[field] for arrays in given for field in LABELS]))
+    own = everything.dtype.kind == "i" and everything[0] >= 0 and everything[-1] <= LARGEST_LABEL
+
+    def numbered(labels: np.ndarray[Any, Any]) -> Tensor:
+        return torch.from_numpy(labels.copy() if own else np.searchsorted(everything, labels))
+
+    read = [{**arrays, **{field: numbered(arrays[field]) for field in LABELS}} for arrays in given]
+    return read, () if own else tuple(map(str, everything))
+
+
+def _check_labels(given: Sequence[Mapping[str, Any]]) -> None:
+    words = {"i": "whole numbers", "U": "text"}
+    expected = given[0]["y_train"].dtype.kind
+    for number, arrays in enumerate(given, 1):
+        for field in LABELS:
+            if arrays[field].dtype.kind != expected:
+                raise BadData(
+                    f"task {number}: {field} holds {words[arrays[field].dtype.kind]}, but the labels of task 1 started "
+                    f"with {words[expected]}; label all tasks the same way"
+                )
+        unseen = sorted(set(arrays["y_test"].tolist()) - set(arrays["y_train"].tolist()))
+        if unseen:
+            raise BadData(f"task {number}: y_test has classes that y_train has not: {', '.join(map(str, unseen[:5]))}")
 
 
 def _named(number: int, task: Any) -> Mapping[str, Any]:
@@ -112,7 +145,8 @@ def _one_format(read: Sequence[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
 
 def _part(name: str, arrays: Mapping[str, Tensor], digest: str) -> Part:
     labels = tuple(torch.unique(arrays["y_train"]).tolist())
-    dataset = Dataset(name=name, classes=(), scale=1.0, digest=digest, **arrays)
+    train, test = ((arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test"))
+    dataset = Dataset(name, *train, *test, classes=(), scale=1.0, digest=digest)
     return Part(title(name, labels), Source(dataset, name), labels)
 
 

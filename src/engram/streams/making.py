@@ -14,6 +14,7 @@ from engram.errors import BadData, BadSetting, UnknownName
 from engram.own import is_place
 from engram.settings import Setting, resolve
 from engram.streams import concat, incremental, own, pair, permuted, split, two_tasks
+from engram.streams.doubts import say_if_large, say_if_shared
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
@@ -68,11 +69,13 @@ def stream(
         given = {"dataset": dataset, "tasks": tasks, **options}
         given = {key: value for key, value in given.items() if value is not None}
         return own.make(own.STREAMS.name_of(name), SEED.parse("seed", seed), given)
-    kind, dataset = _read_name(str(name), dataset)
+    kind, dataset, version = _read_name(str(name), dataset)
     given = options if tasks is None else {"tasks": tasks, **options}
     values = resolve(f"stream '{kind.name}'", kind.options, given)
     sources = [open_source(reference) for reference in _references(kind, dataset, values)]
-    return _make(kind, sources, SEED.parse("seed", seed), values)
+    for source in sources:
+        _say_doubts(source)
+    return _make(kind, sources, SEED.parse("seed", seed), values, _version(name, kind, sources, version))
 
 
 def rebuild(spec: Mapping[str, Any]) -> Stream:
@@ -84,17 +87,39 @@ def rebuild(spec: Mapping[str, Any]) -> Stream:
     missing = [part for part in SPEC if part not in spec]
     if missing:
         raise BadData(f"this is not a stream's spec, it lacks {', '.join(missing)}; give the spec of a stream as it is")
-    kind, _ = _read_name(f"{spec['kind']}@{spec['version']}", None)
+    kind, _, version = _read_name(f"{spec['kind']}@{spec['version']}", None)
     sources = [open_source(reference) for reference in _references(kind, spec["dataset"], {})]
     _check_digests(spec, sources)
     given = {"tasks": spec["tasks"], **spec["options"]} if "tasks" in kind.options else spec["options"]
-    return _make(kind, sources, spec["seed"], resolve(f"stream '{kind.name}'", kind.options, given))
+    values = resolve(f"stream '{kind.name}'", kind.options, given)
+    return _make(kind, sources, spec["seed"], values, _version(spec["name"], kind, sources, version))
 
 
-def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str, Any]) -> Stream:
+def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str, Any], version: int) -> Stream:
+    if version > kind.version:
+        sources = [source.without_shared() for source in sources]
     plan = kind.plan(sources, seed, values)
     parts = [replace(part, centred=values["centred"]) for part in plan.parts]
-    return assemble(parts, _spec(kind, sources, seed, plan), values["validation"], _class_names(sources))
+    return assemble(parts, _spec(kind, sources, seed, plan, version), values["validation"], _class_names(sources))
+
+
+def _version(name: str, kind: Kind, sources: Sequence[Source], asked: str | None) -> int:
+    """The version that was asked for, or the newest. Where a dataset has test samples that are training samples too
+    there is one more, without them; the one before it stays as it was, for runs that have it."""
+    known = [kind.version, kind.version + 1] if any(source.dataset.in_both for source in sources) else [kind.version]
+    if asked not in (None, *map(str, known)):
+        raise BadSetting(f"stream '{name}' has no version {asked}; known versions: {', '.join(map(str, known))}")
+    return known[-1] if asked is None else int(asked)
+
+
+def _say_doubts(source: Source) -> None:
+    """What there is to say of data that the catalogue does not know."""
+    if source.reference in datasets.names():
+        return
+    if not source.dataset.in_both:
+        say_if_shared(source.dataset)
+    for part, x in (("x_train", source.dataset.x_train), ("x_test", source.dataset.x_test)):
+        say_if_large(x, f"{source.dataset.name}: {part}")
 
 
 def _check_digests(spec: Mapping[str, Any], sources: Sequence[Source]) -> None:
@@ -107,17 +132,15 @@ def _check_digests(spec: Mapping[str, Any], sources: Sequence[Source]) -> None:
             )
 
 
-def _read_name(name: str, dataset: Any) -> tuple[Kind, Any]:
-    """The kind, and the dataset if the name has one."""
+def _read_name(name: str, dataset: Any) -> tuple[Kind, Any, str | None]:
+    """The kind, and the dataset and the version if the name has them."""
     found = NAME.fullmatch(str(name))
     if found is None:
         raise UnknownName("stream", name, _near(str(name)) or KINDS)
     kind = KINDS[found["kind"]]
-    if found["version"] not in (None, str(kind.version)):
-        raise BadSetting(f"stream '{name}' has no version {found['version']}; known versions: {kind.version}")
     if found["dataset"] and dataset is not None:
         raise BadSetting(f"stream '{name}' names its dataset already; leave dataset= out or call it '{kind.name}'")
-    return kind, found["dataset"] or dataset
+    return kind, found["dataset"] or dataset, found["version"]
 
 
 def _near(name: str) -> list[str]:
@@ -141,13 +164,13 @@ def _references(kind: Kind, dataset: Any, values: Mapping[str, Any]) -> list[Any
     return list(given) if kind.many and isinstance(given, (list, tuple)) else [given]
 
 
-def _spec(kind: Kind, sources: Sequence[Source], seed: int, plan: Plan) -> dict[str, Any]:
+def _spec(kind: Kind, sources: Sequence[Source], seed: int, plan: Plan, version: int) -> dict[str, Any]:
     """Plain JSON that defines every byte, given the share that the protocol holds out for validation."""
     references, digests = [s.reference for s in sources], [s.dataset.digest for s in sources]
     return {
         "kind": kind.name,
-        "version": kind.version,
-        "name": f"{kind.name}-{'+'.join(s.name for s in sources)}@{kind.version}",
+        "version": version,
+        "name": f"{kind.name}-{'+'.join(s.name for s in sources)}@{version}",
         "dataset": references if kind.many else references[0],
         "digest": digests if kind.many else digests[0],
         "seed": seed,

@@ -139,8 +139,8 @@ def _chosen(part: Part, groups: Mapping[int, Tensor]) -> dict[int, Tensor]:
 
 def _all_or(part: Part, groups: Mapping[int, Tensor]) -> Tensor | None:
     """The rows of a part's classes, or None where these are all rows, so that batches gather without an index."""
-    chosen = _chosen(part, groups)
-    return None if len(chosen) == len(groups) else hold_out(chosen, 0.0, 0, 0)[0]
+    rows = hold_out(_chosen(part, groups), 0.0, 0, 0)[0]
+    return None if len(rows) == len(part.source.dataset.y_test) else rows
 
 
 def _check(part: Part, number: int, stream: str) -> None:

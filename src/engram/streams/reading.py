@@ -8,12 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from engram.datasets.labels import column
 from engram.errors import BadData
 
 KEPT = (np.uint8, np.float16, np.float32)
-
-
-LARGEST_LABEL = 1_000_000  # tables by class number stay small
 
 
 def read_samples(values: Any, where: str) -> Tensor:
@@ -29,18 +27,16 @@ def read_samples(values: Any, where: str) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(numbers))
 
 
-def read_labels(values: Any, where: str) -> Tensor:
-    """One whole number from 0 a sample."""
+def read_labels(values: Any, where: str) -> np.ndarray[Any, Any]:
+    """One whole number or text a sample, as int64 or as characters."""
     array = _array(values, where)
-    if array.ndim != 1 or array.size == 0:
+    if array.size == 0:
         raise BadData(f"{where} has shape {array.shape}; give one label a sample, at least one")
-    if array.dtype.kind not in "iu":
-        raise BadData(f"{where} holds labels of type {array.dtype} such as {array[0]}; give whole numbers from 0")
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high > LARGEST_LABEL:
-        wrong = low if low < 0 else high
-        raise BadData(f"{where} holds the label {wrong}; number the classes from 0 to at most {LARGEST_LABEL}")
-    return torch.from_numpy(array.astype(np.int64))
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.flat):
+        array = array.astype(str)
+    if array.dtype.kind not in "biufUS":
+        raise BadData(f"{where} holds labels of type {array.dtype} such as {array.flat[0]}; give whole numbers or text")
+    return column(array, where)
 
 
 def _array(values: Any, where: str) -> np.ndarray[Any, Any]:

@@ -25,9 +25,13 @@ Reference: TypeAlias = str | os.PathLike[str] | Dataset
 class Source:
     """A dataset and the rows of each class, found once for all tasks."""
 
-    def __init__(self, dataset: Dataset, reference: str):
-        """`reference` is what finds the dataset again in another process."""
-        self.dataset, self.reference = dataset, reference
+    def __init__(self, dataset: Dataset, reference: str, dropped: tuple[int, ...] = ()):
+        """`reference` is what finds the dataset again in another process; `dropped` rows of the test set are unused."""
+        self.dataset, self.reference, self.dropped = dataset, reference, dropped
+
+    def without_shared(self) -> Source:
+        """The source whose test samples are in the training set no more."""
+        return Source(self.dataset, self.reference, self.dataset.in_both)
 
     @cached_property
     def train(self) -> dict[int, Tensor]:
@@ -35,7 +39,9 @@ class Source:
 
     @cached_property
     def test(self) -> dict[int, Tensor]:
-        return rows_by_class(self.dataset.y_test)
+        groups = rows_by_class(self.dataset.y_test)
+        left = {c: own[~torch.isin(own, torch.tensor(self.dropped))] for c, own in groups.items()}
+        return {c: own for c, own in left.items() if len(own)}
 
     @cached_property
     def mean(self) -> Tensor:

@@ -1,0 +1,34 @@
+"""What can be said of data before anything is trained on it: not wrong, but hardly meant."""
+
+from __future__ import annotations
+
+import warnings
+
+from torch import Tensor
+
+from engram.core import Dataset
+from engram.datasets.overlap import in_both
+
+LARGE = 1e6
+
+
+def say_if_shared(dataset: Dataset) -> None:
+    """A word about test samples that a learner has seen in training."""
+    rows = in_both(dataset.x_train.numpy(), dataset.x_test.numpy())
+    if rows:
+        warnings.warn(
+            f"{len(rows)} of the {len(dataset.x_test)} test samples of {dataset.name} are training samples too (the "
+            f"first in row {rows[0]} of x_test), so its test accuracy flatters; take them out",
+            stacklevel=4,
+        )
+
+
+def say_if_large(x: Tensor, where: str) -> None:
+    """A word about numbers that no network was made for."""
+    largest = max(map(abs, map(float, x.aminmax()))) if x.is_floating_point() else 0.0
+    if largest > LARGE:
+        warnings.warn(
+            f"{where} holds numbers as large as {largest:g}, and networks learn from numbers around 1; "
+            "standardise the features",
+            stacklevel=4,
+        )
