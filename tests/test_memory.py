@@ -70,6 +70,10 @@ def test_what_is_large_but_possible_is_said(monkeypatch):
         look_ahead("finetune", Outline((2,), tuple(range(100_002))), Blueprint.of(), defaults("finetune"))
     with pytest.warns(UserWarning, match=r"1000000 numbers a sample .* takes at least 4\.1 GB of memory"):
         look_ahead("finetune", Outline((10**6,), (0, 1)), Blueprint.of(), defaults("finetune"))
+    with pytest.warns(UserWarning, match=r"takes at least 1\.28 GB of memory"):
+        look_ahead("exemplars-only", OUTLINE, Blueprint.of(), defaults("exemplars-only", copies=10**9))
+    with pytest.warns(UserWarning, match="takes at least 436 MB of memory"):
+        look_ahead("finetune", OUTLINE, Blueprint.of("resnet18-reduced", width=100), defaults("finetune"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         look_ahead("finetune", OUTLINE, Blueprint.of(), defaults("finetune"))
