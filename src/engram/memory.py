@@ -14,7 +14,7 @@ INSIST = "ENGRAM_MAX_BYTES"
 WORTH_A_WORD = 1 << 28
 _CONTAINER = Path("/sys/fs/cgroup/memory.max")  # what a container may have, which is "max" outside of one
 _UNKNOWN = 1 << 36
-_INSISTED = Setting(0, "the most bytes that a dataset or a learner may take", at_least=1, at_most=2**63 - 1)
+_INSISTED = Setting(0, "the most bytes that a dataset or a learner may take", at_least=1, at_most=10**24)
 
 
 def machine_bytes() -> int:
@@ -42,7 +42,7 @@ def require(needed: int, what: str, way_out: str, most: int | None = None) -> No
 
 
 def say_if_large(needed: int, what: str) -> None:
-    """A word about what is possible but takes much of most machines."""
+    """A word about what is possible and takes a good deal."""
     if needed > WORTH_A_WORD:
         warnings.warn(f"{what} takes at least {shown(needed)} of memory in every worker process", stacklevel=3)
 
@@ -50,8 +50,8 @@ def say_if_large(needed: int, what: str) -> None:
 def shown(count: int) -> str:
     """Bytes as people say them.
 
-    >>> shown(900), shown(89_800_000), shown(1_073_741_824)
-    ('0.9 kB', '90 MB', '1.1 GB')
+    >>> shown(900), shown(89_800_000), shown(1_073_741_824), shown(2 * 10**15)
+    ('0.9 kB', '89.8 MB', '1.07 GB', '2,000,000 GB')
     """
     for unit, size in (("GB", 10**9), ("MB", 10**6)):
         if count >= size:

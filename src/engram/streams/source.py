@@ -39,9 +39,9 @@ class Source:
 
     @cached_property
     def test(self) -> dict[int, Tensor]:
-        groups = rows_by_class(self.dataset.y_test)
-        left = {c: own[~torch.isin(own, torch.tensor(self.dropped))] for c, own in groups.items()}
-        return {c: own for c, own in left.items() if len(own)}
+        rows = torch.arange(len(self.dataset.y_test))
+        kept = rows[~torch.isin(rows, torch.tensor(self.dropped, dtype=torch.int64))]
+        return {label: kept[own] for label, own in rows_by_class(self.dataset.y_test[kept]).items()}
 
     @cached_property
     def mean(self) -> Tensor:
