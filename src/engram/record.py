@@ -94,6 +94,8 @@ class Record:
     stream_spec: Mapping[str, Any] = field(default_factory=dict)
     stop: int | None = None  # steps of the last task after which the protocol stops; the last row was measured there
     ties: int = 0  # how many other choices were as good as the one that the protocol made
+    decisions: tuple[Mapping[str, Any], ...] = ()  # how the protocol came to choose: see `protocols.Decision`
+    search_flops: int | None = None  # operations of everything that was grown to choose from; None: not recorded
     warning: str = ""  # what a reader must know about the way in which the protocol chose
     evaluate: str = "all"  # after which tasks which of those seen were measured
 
@@ -178,9 +180,11 @@ class Record:
             "bytes": dict(self.bytes),
             "flops": self.flops,
             "uncounted": self.uncounted,
+            "search_flops": self.search_flops,
             "seconds": self.seconds,
             "parameters_sha256": self.parameters_sha256,
             "chosen": [dict(settings) for settings in self.chosen],
+            "decisions": [dict(decision) for decision in self.decisions],
             "joint": None if self.joint is None else list(self.joint),
             "isolated": None if self.isolated is None else list(self.isolated),
             "stop": self.stop,

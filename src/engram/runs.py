@@ -13,7 +13,7 @@ from engram.core import Row, Stream
 from engram.errors import StoreTrouble
 from engram.learners import learner_settings
 from engram.networks import Blueprint
-from engram.protocols import Kept, Measuring, Outcome, Protocol, protocol
+from engram.protocols import Decision, Kept, Measuring, Outcome, Protocol, protocol
 from engram.record import Record, at_stop
 from engram.store import Store
 from engram.streams import rebuild
@@ -35,6 +35,8 @@ class Result:
     beginnings: list[str]  # of the nodes grown those after a first lesson, which other runs may go on from
     stop: int | None = None  # steps of the last lesson after which the protocol stops, if before its end
     ties: int = 0  # how many others were as good
+    decisions: list[Decision] = field(default_factory=list)  # how the protocol came to this path
+    search_flops: int = 0  # operations of everything that it grew to choose from, what was kept among it
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +88,15 @@ class Run:
     def walk(self) -> Generator[list[Node], list[Outcome], Result]:
         """The protocol's policy, then the references if they were asked for."""
         grown: list[Node] = []
+        outcomes: list[Outcome] = []
         policy = self.policy.policy(self.roots, len(self.stream), self.grid, Measuring(self.curve, self.evaluate))
         try:
             nodes = next(policy)
             while True:
+                answers = yield nodes
                 grown += nodes
-                nodes = policy.send((yield nodes))
+                outcomes += answers
+                nodes = policy.send(answers)
         except StopIteration as end:
             kept: Kept = end.value
         path = kept.path
@@ -103,7 +108,9 @@ class Run:
         chosen = [{**node.path[-1].settings, **network} for node in path]
         all_grown = [node.key for node in [*grown, *joint, *isolated]]
         beginnings = list(dict.fromkeys(node.key for node in grown if len(node.path) == 1))
-        return Result(keys[0], chosen, keys[1], keys[2], all_grown, beginnings, kept.stop, kept.ties)
+        search = _operations(grown, outcomes)
+        decisions = list(kept.decisions)
+        return Result(keys[0], chosen, keys[1], keys[2], all_grown, beginnings, kept.stop, kept.ties, decisions, search)
 
     def _references(self, path: Sequence[Node]) -> tuple[list[Node], list[Node]]:
         """Joint models a*_k of tasks 1 … k at once, and the last task alone, each trained from the root with the
@@ -189,14 +196,13 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         tuple(_last(_measured(store, key, entry), spec["head"]) for key in result[name]) or None if result else None
         for name in ("joint", "isolated")
     ]
-    networks = [settings for _, settings in spec.get("networks", [spec["network"]])]
     policy = protocol(spec["protocol"], **spec.get("options", {}))
     return Record(
         stream=spec["stream"]["name"],
         stream_spec=spec["stream"],
         learner=spec["learner"],
         network=spec["network"][0],
-        settings={**_alternatives(spec["grid"]), **_alternatives(networks), **_plain(policy.settings())},
+        settings=settings_of(spec, policy),
         protocol=spec["protocol"],
         head=spec["head"],
         seed=spec["seed"],
@@ -209,9 +215,17 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         isolated=isolated,
         stop=stop,
         ties=result.get("ties", 0) if result else 0,
+        decisions=tuple(map(_decision, result.get("decisions", ()))) if result else (),
+        search_flops=result.get("search_flops") if result else None,
         warning=policy.warning,
         evaluate=spec.get("evaluate", "all"),
     )
+
+
+def settings_of(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
+    """The settings of a run's learner, network and protocol."""
+    networks = [settings for _, settings in spec.get("networks", [spec["network"]])]
+    return {**_alternatives(spec["grid"]), **_alternatives(networks), **_plain(policy.settings())}
 
 
 def _alternatives(grid: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -227,6 +241,19 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _tuple(value: Any) -> Any:
     """Several numbers that are one value, as JSON gives them back."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def _decision(data: Mapping[str, Any]) -> dict[str, Any]:
+    candidates = [{name: _tuple(value) for name, value in settings.items()} for settings in data["candidates"]]
+    return {**data, "candidates": candidates}
+
+
+def _operations(nodes: Sequence[Node], outcomes: Sequence[Outcome]) -> int:
+    """What all these nodes took, each once: its own lesson is its way from the root without its parent's. What a lesson
+    took that failed is not known."""
+    whole = {node.key: o.flops for node, o in zip(nodes, outcomes, strict=True) if o.error is None}
+    parents = {node.key: node.parent.key for node in nodes}
+    return sum(flops - whole.get(parents[key], 0) for key, flops in whole.items())
 
 
 def _measured(store: Store, key: str, entry: Mapping[str, Any]) -> Row:

@@ -13,8 +13,8 @@ ENGRAM = [sys.executable, "-m", "engram.cli"]
 RUN = ["run", "split-digits", "--learner", "finetune", "--tasks", "2", "--set", "widths=12", "--jobs", "1"]
 PAPER = ["paper", "permuted-mnist", "--seeds", "0", "--jobs", "2"]
 COMMANDS = [
-    ["--help"], ["list", "learners"], ["data", "list", "--json"], RUN, [*RUN, "--json"], ["runs"], ["show", "KEY"],
-    ["resume"], PAPER, ["data", "verify", "digits"],
+    ["--help"], ["list", "learners"], ["data", "list", "--json"], [*RUN, "--json"], ["runs"], ["show", "KEY"], PAPER,
+    ["data", "verify", "digits"],
 ]  # fmt: skip
 
 

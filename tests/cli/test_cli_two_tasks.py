@@ -83,7 +83,7 @@ def test_the_realistic_choice_of_the_paper_is_marked_and_a_strict_one_is_not(eng
     rows = engram("runs", "--json").json["runs"]
     assert [bool(row["warning"]) for row in rows] == [True, False]
     listed = engram("runs").out
-    assert [line.split()[3] for line in listed.splitlines()[2:4]] == ["realistic*", "realistic"]
+    assert [line.split()[1] for line in listed.splitlines()[2:4]] == ["realistic*", "realistic"]
     assert words(listed).count("* realistic:") == 1
 
 

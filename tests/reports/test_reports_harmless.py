@@ -33,6 +33,7 @@ def shown(printer, *what):
 
 def entry():
     spec = {"stream": {"name": EVIL}, "learner": EVIL, "protocol": "sequential", "head": "single", "seed": 0}
+    spec |= {"network": [EVIL, {}], "grid": [{}], "validation": 0.1, "curve": [], "references": False}
     return {"key": "b" * 40, "spec": spec, "status": EVIL, "error": EVIL}
 
 

@@ -67,15 +67,16 @@ def test_failed_runs_keep_the_mark(failed):
 def entry(name, options=None, seed=0):
     spec = {"stream": {"name": "d5-5a-digits@1"}, "learner": "ewc", "protocol": name, "head": "single", "seed": seed}
     spec |= {"options": options} if options else {}
+    spec |= {"network": ["mlp", {}], "grid": [{}], "validation": 0.1, "curve": [], "references": False}
     return {"key": "b" * 40, "spec": spec, "status": "done", "error": None}
 
 
 def test_a_store_marks_each_run_and_says_why_once():
     entries = [entry("prescient"), entry("prescient", seed=1), entry("realistic"), entry("realistic", {"strict": True})]
     found = text(print_store, "s", entries)
-    assert found.count("prescient* single") == 2
-    assert found.count("realistic* single") == 1
-    assert found.count("realistic single") == 1
+    assert found.count("prescient* 0 done") == found.count("prescient* 1 done") == 1
+    assert found.count("realistic* 0 done") == 1
+    assert found.count("realistic 0 done") == 1
     assert found.count(f"* prescient: {WARNING}") == 1
     assert found.count(f"* realistic: {protocol('realistic').warning}") == 1
 

@@ -107,7 +107,8 @@ def test_settings_are_grouped_by_their_owners():
 
 def test_a_store_lists_errors_below_its_table():
     spec = {"stream": {"name": "permuted-tiny-imagenet100-32@1"}, "learner": "online-ewc", "protocol": "stream-level"}
-    spec |= {"head": "single", "seed": 0}
+    spec |= {"head": "single", "seed": 0, "network": ["mlp", {}], "grid": [{}], "validation": 0.1, "curve": []}
+    spec |= {"references": False}
     entry = {"key": "b" * 40, "spec": spec, "status": "failed", "error": "the loss became nan " * 8}
     found = text(print_store, "s", [entry])
     assert f"\n{'b' * 10} failed: the loss became nan" in found

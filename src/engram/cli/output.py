@@ -57,6 +57,7 @@ def print_json(value: Any) -> None:
 
 
 def runs_object(records: list[Record]) -> dict[str, Any]:
+    from engram.reports.advice import advice
     from engram.reports.summary import metric_spreads
 
     first = records[0]
@@ -70,6 +71,7 @@ def runs_object(records: list[Record]) -> dict[str, Any]:
         "seeds": [record.seed for record in records],
         "runs": [record.to_json() for record in records],
         "metrics": metric_spreads(records),
+        "notes": advice(records),
     }
 
 
@@ -103,10 +105,20 @@ def print_experiment(experiment: Experiment, lines: list[Line], tier: str) -> No
 
 
 def print_records(records: list[Record], store: str) -> None:
+    from engram.reports.choices import print_choices
     from engram.reports.tables import print_runs
 
     print_runs(console(), records)
+    print_choices(console(), records)
     say(f"kept in {store} as {', '.join(record.key[:10] for record in records)}")
+
+
+def advise(records: list[Record]) -> None:
+    """What theory has to say about the method that was chosen, if it is of help."""
+    from engram.reports.advice import advice
+
+    for sentence in advice(records):
+        warn(sentence)
 
 
 def draw(records: list[Record], figure: str, quiet: bool) -> None:

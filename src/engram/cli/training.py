@@ -25,6 +25,7 @@ from engram.cli.options import (
     seed_list,
 )
 from engram.cli.output import (
+    advise,
     console,
     draw,
     experiment_object,
@@ -126,6 +127,7 @@ def run(
         print_json(runs_object(records))
     else:
         print_records(records, store)
+        advise(records)
     if figure:
         draw(records, figure, as_json)
     leave(records)

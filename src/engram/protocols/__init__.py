@@ -6,7 +6,7 @@ from typing import Any
 
 from engram.errors import UnknownName
 from engram.protocols.measuring import Measuring, read_evaluate
-from engram.protocols.policy import Kept, Outcome, Policy, Protocol, RunFailed, grid_of, outcome_of
+from engram.protocols.policy import Decision, Kept, Outcome, Policy, Protocol, RunFailed, grid_of, outcome_of
 from engram.protocols.prescient import Prescient
 from engram.protocols.realistic import Realistic
 from engram.protocols.selection import Choice, select_prescient, select_realistic
@@ -19,6 +19,7 @@ PROTOCOLS: dict[str, type[Protocol]] = {p.name: p for p in (Sequential, TaskLeve
 __all__ = [
     "PROTOCOLS",
     "Choice",
+    "Decision",
     "Kept",
     "Measuring",
     "Outcome",

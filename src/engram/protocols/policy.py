@@ -30,16 +30,29 @@ class Outcome:
     error: str | None = None
     curves: Mapping[str, Any] = field(default_factory=lambda: View({}, ()))
     steps: tuple[int, ...] = ()
+    flops: int = 0  # operations of training on the whole way to the node
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A choice among candidates: the settings in which they differ, what each reached of that `by` which the policy
+    chose (None: it failed), and the place of the one that it took. It is made of what the policy was shown."""
+
+    by: str
+    candidates: tuple[Mapping[str, Any], ...]
+    scores: tuple[float | None, ...]
+    chosen: int
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a policy decided: a path; after how many steps of its last lesson it stops, if before the end; and how many
-    others were as good, but came later."""
+    """What a policy decided: a path; after how many steps of its last lesson it stops, if before the end; how many
+    others were as good, but came later; and how it came to that."""
 
     path: tuple[Node, ...]
     stop: int | None = None
     ties: int = 0
+    decisions: tuple[Decision, ...] = ()
 
 
 class RunFailed(EngramError):
@@ -96,6 +109,7 @@ def outcome_of(row: Row, head: str, lessons: int, sees: frozenset[str]) -> Outco
         validation=tuple(validation) if "validation" in sees else (),
         curves=View(curves, sees & curves.keys()),
         steps=next((curve.steps for curve in row.curves.values()), ()),
+        flops=row.cost.flops,
     )
 
 
@@ -152,6 +166,15 @@ def best(outcomes: Sequence[Outcome], scores: Sequence[float]) -> int:
             "give every task a class with at least 2 training samples, or use --protocol sequential"
         )
     return max(finished, key=lambda place: (scores[place], -place))
+
+
+def decision(by: str, candidates: Grid, scores: Mapping[int, float], chosen: int) -> list[Decision]:
+    """A choice by `scores`, which those that failed do not have; none where there was nothing to choose from."""
+    if len(candidates) < 2:
+        return []
+    varied = [name for name in candidates[0] if len({str(settings[name]) for settings in candidates}) > 1]
+    differing = tuple({name: settings[name] for name in varied} for settings in candidates)
+    return [Decision(by, differing, tuple(scores.get(place) for place in range(len(candidates))), chosen)]
 
 
 def one_of(grid: Grid, protocol: str) -> Mapping[str, Any]:

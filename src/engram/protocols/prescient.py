@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.protocols.measuring import PLAIN, Measuring
-from engram.protocols.policy import Grid, Kept, Policy, grown
+from engram.protocols.policy import Grid, Kept, Policy, decision, grown
 from engram.protocols.selection import leaders
-from engram.protocols.two_tasks import TwoTasks
+from engram.protocols.two_tasks import TwoTasks, chosen_of
 from engram.tree import Node
 
 
@@ -35,10 +35,13 @@ class Prescient(TwoTasks):
             for node in self.retrainings(start, first[k].path[-1].settings)
         ]
         outcomes = yield second
-        chosen, *ties = leaders({k: max(outcomes[k].curves["union"]) for k in grown(outcomes)})
+        scores = {k: max(outcomes[k].curves["union"]) for k in grown(outcomes)}
+        chosen, *ties = leaders(scores)
         union = outcomes[chosen].curves["union"]
         stop = outcomes[chosen].steps[union.index(max(union))]
-        return Kept((second[chosen].parent, second[chosen]), stop, len(ties))
+        candidates = [{**chosen_of(first[k]), "second_rate": rate} for k in places for rate in self.second_rate]
+        decisions = decision("best accuracy on both tasks, test data", candidates, scores, chosen)
+        return Kept((second[chosen].parent, second[chosen]), stop, len(ties), tuple(decisions))
 
     def size(self, roots: int, tasks: int, grid: Grid) -> int:
         first = roots * len(grid)

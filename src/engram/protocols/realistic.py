@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from engram.protocols.measuring import PLAIN, Measuring
-from engram.protocols.policy import Grid, Kept, Outcome, Policy, RunFailed, grown
+from engram.protocols.policy import Grid, Kept, Outcome, Policy, RunFailed, decision, grown
 from engram.protocols.selection import leaders, stopping_moment
-from engram.protocols.two_tasks import TwoTasks
+from engram.protocols.two_tasks import TwoTasks, chosen_of
 from engram.settings import setting
 from engram.tree import Node
 
@@ -53,14 +53,24 @@ class Realistic(TwoTasks):
     def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         first = self.beginnings(roots, grid)
         outcomes = yield first
-        chosen, *ties = leaders({k: max(_seen(outcomes[k], self.first_curve)) for k in grown(outcomes)})
+        scores = {k: max(_seen(outcomes[k], self.first_curve)) for k in grown(outcomes)}
+        chosen, *ties = leaders(scores)
+        decisions = decision(f"best accuracy on the first task, {self._data}", [*map(chosen_of, first)], scores, chosen)
         starts = yield from self.starting_points([first[chosen]], [outcomes[chosen]])
         second = self.retrainings(starts[0], first[chosen].path[-1].settings)
         outcomes = yield second
         stops = {k: self._stop(outcomes[k]) for k in grown(outcomes)}
-        last, *more_ties = leaders({k: self._score(outcomes[k], stop) for k, stop in stops.items()})
+        scores = {k: self._score(outcomes[k], stop) for k, stop in stops.items()}
+        last, *more_ties = leaders(scores)
         stop = outcomes[last].steps[stops[last]]
-        return Kept((starts[0], second[last]), stop, len(ties) + len(more_ties))
+        on = "the second task" if self.strict else "both tasks"
+        rates = [{"second_rate": rate} for rate in self.second_rate]
+        decisions += decision(f"accuracy on {on} at the stop, {self._data}", rates, scores, last)
+        return Kept((starts[0], second[last]), stop, len(ties) + len(more_ties), tuple(decisions))
+
+    @property
+    def _data(self) -> str:
+        return "held-out data" if self.strict else "test data"
 
     def _stop(self, outcome: Outcome) -> int:
         return stopping_moment(np.asarray(_seen(outcome, self.second_curve)), self.stop_fraction)

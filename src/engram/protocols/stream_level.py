@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.protocols.measuring import PLAIN, Measuring
-from engram.protocols.policy import Grid, Kept, Outcome, Policy, Protocol, best
+from engram.protocols.policy import Grid, Kept, Outcome, Policy, Protocol, best, decision, grown
 from engram.tree import Node
 
 
@@ -27,4 +27,7 @@ class StreamLevel(Protocol):
                 latest[place] = outcome
             alive = [place for place in alive if latest[place].error is None]
         means = [sum(o.validation) / len(o.validation) if o.validation else 0.0 for o in latest]
-        return Kept(tuple(paths[best(latest, means)][1:]))
+        chosen = best(latest, means)
+        scores = {place: means[place] for place in grown(latest)}
+        decisions = decision("validation accuracy over all tasks at the end", grid, scores, chosen)
+        return Kept(tuple(paths[chosen][1:]), decisions=tuple(decisions))

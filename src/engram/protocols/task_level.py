@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.protocols.measuring import PLAIN, Measuring
-from engram.protocols.policy import Grid, Kept, Policy, Protocol, best
+from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, decision, grown
 from engram.tree import Node
 
 
@@ -14,10 +14,13 @@ class TaskLevel(Protocol):
     help = "the grid under the current node for every task; keeps the best validation accuracy on the current task"
 
     def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
-        path = [roots[0]]
+        path, decisions = [roots[0]], []
         for task in range(tasks):
             children = [path[-1].child([task], settings, **measuring.after(task, tasks)) for settings in grid]
             outcomes = yield children
             current = [outcome.validation[-1] if outcome.validation else 0.0 for outcome in outcomes]
-            path.append(children[best(outcomes, current)])
-        return Kept(tuple(path[1:]))
+            chosen = best(outcomes, current)
+            path.append(children[chosen])
+            scores = {place: current[place] for place in grown(outcomes)}
+            decisions += decision("validation accuracy on the current task", grid, scores, chosen)
+        return Kept(tuple(path[1:]), decisions=tuple(decisions))

@@ -19,6 +19,11 @@ from engram.tree import Node
 Grown = Generator[list[Node], list[Outcome], list[Node]]
 
 
+def chosen_of(node: Node) -> dict[str, Any]:
+    """What there was to choose for a first task: the settings of network and learner."""
+    return {**node.network.settings, **node.path[-1].settings}
+
+
 class TwoTasks(Protocol):
     validation = 1 / 12  # 5,000 of MNIST's 60,000, as many as the paper's data had
     selects_networks = True

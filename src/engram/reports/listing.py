@@ -7,9 +7,11 @@ from typing import Any
 
 from rich.console import Console
 
-from engram.protocols import protocol
+from engram.protocols import Protocol, protocol
 from engram.reports.tables import print_mapping, print_wrapped, written
+from engram.runs import settings_of
 
+SHARED = ("stream", "learner", "protocol", "head")  # in the title where all runs of a store have the same
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -64,15 +66,15 @@ def _dataset(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def print_store(console: Console, store: str, entries: Rows) -> None:
-    """One line a run, and below why some of them failed."""
+    """One line a run with what it does not share with all others, and below why some of them failed."""
     rows = [run_row(entry) for entry in entries]
-    shown = [{name: value for name, value in row.items() if name not in ("error", "warning")} for row in rows]
-    marks = ["*" if row["warning"] else "" for row in rows]
-    short = [
-        {**row, "key": row["key"][:10], "protocol": row["protocol"] + mark}
-        for row, mark in zip(shown, marks, strict=True)
-    ]
-    print_mapping(console, f"runs in {store}", short)
+    lines = [_line(row) for row in rows]
+    shared = [name for name in SHARED if len(lines) > 1 and len({line[name] for line in lines}) == 1]
+    settings = differing([row["settings"] for row in rows])
+    for line, own in zip(lines, settings, strict=True):
+        line |= {"settings": own} if any(settings) else {}
+    title = " · ".join([f"runs in {store}", *(str(lines[0][name]) for name in shared)])
+    print_mapping(console, title, [{n: v for n, v in line.items() if n not in shared} for line in lines])
     for row in rows:
         if row["error"]:
             print_wrapped(console, f"{row['key'][:10]} {row['status']}: {row['error']}")
@@ -80,9 +82,15 @@ def print_store(console: Console, store: str, entries: Rows) -> None:
         print_wrapped(console, warning)
 
 
+def _line(row: Mapping[str, Any]) -> dict[str, Any]:
+    short = {"key": row["key"][:10], "protocol": row["protocol"] + ("*" if row["warning"] else "")}
+    return {name: short.get(name, row[name]) for name in ("key", *SHARED, "seed", "status")}
+
+
 def run_row(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A run of a store in a line."""
     spec = entry["spec"]
+    policy = protocol(spec["protocol"], **spec.get("options", {}))
     return {
         "key": entry["key"],
         "stream": spec["stream"]["name"],
@@ -92,5 +100,28 @@ def run_row(entry: Mapping[str, Any]) -> dict[str, Any]:
         "seed": spec["seed"],
         "status": entry["status"],
         "error": entry["error"],
-        "warning": protocol(spec["protocol"], **spec.get("options", {})).warning,
+        "warning": policy.warning,
+        "settings": _asked(spec, policy),
     }
+
+
+def _asked(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
+    """Everything else that was asked for, by the names that the command line has for it."""
+    stream = spec["stream"]
+    more = {"network": spec["network"][0], "tasks": stream.get("tasks"), **stream.get("options", {})}
+    seed = {"stream-seed": "own" if stream.get("seed") == spec["seed"] else stream.get("seed")}
+    asked = {"validation": spec["validation"], "curve": tuple(spec["curve"]), "references": spec["references"]}
+    return {**settings_of(spec, policy), **more, **seed, **asked}
+
+
+def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Of the settings of several runs those of which not all that have them have the same value.
+
+    >>> differing([{"rate": 0.1, "batch": 8}, {"rate": 0.2, "batch": 8}])
+    ['rate=0.1', 'rate=0.2']
+    """
+    values: dict[str, set[str]] = {}
+    for own in settings:
+        for name, value in own.items():
+            values.setdefault(name, set()).add(written(value))
+    return [" ".join(f"{n}={written(v)}" for n, v in own.items() if len(values[n]) > 1) for own in settings]

@@ -27,6 +27,7 @@ def cost_spreads(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     return {
         "bytes": spread([float(record.bytes["total"]) for record in finished]),
         "flops": spread([float(record.flops) for record in finished]),
+        "search_flops": spread([float(record.search_flops or record.flops) for record in finished]),
         "seconds": spread([record.seconds for record in finished]),
     }
 

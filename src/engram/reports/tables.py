@@ -34,6 +34,7 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
             names = [group[0].learner, *([group[0].marked_protocol] if several else []), group[0].head]
             table.add_row(*map(_cell, [*names, *_comparison_cells(group)]))
         console.print(table)
+        _print_searches(console, here)
         console.print()
     print_wrapped(console, "accuracy: on the test data of all tasks after the last one, mean over tasks.", "dim")
     print_wrapped(
@@ -42,6 +43,13 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
     for head in dict.fromkeys(record.head for record in records):
         print_wrapped(console, f"{HEADS[head]}.", "dim")
     _print_warnings(console, records)
+
+
+def _print_searches(console: Console, records: Sequence[Record]) -> None:
+    for group in by_method(records):
+        compute = _compute(cost_spreads(group))
+        if "with the search" in compute:
+            print_wrapped(console, f"{group[0].learner}, {group[0].protocol}: compute {compute}")
 
 
 def _title(stream: str, records: Sequence[Record]) -> str:
@@ -121,9 +129,13 @@ def _print_spreads(console: Console, records: Sequence[Record]) -> None:
     items = done(records)[0].bytes
     itemised = ", ".join(f"{name} {quantity(size, 'B')}" for name, size in items.items() if name != "total")
     print_wrapped(console, f"memory {quantity(costs['bytes']['mean'], 'B')} ({itemised})")
-    print_wrapped(
-        console, f"compute {quantity(costs['flops']['mean'], 'FLOP')} · time {costs['seconds']['mean']:.2f} s a run"
-    )
+    print_wrapped(console, f"compute {_compute(costs)} · time {costs['seconds']['mean']:.2f} s a run")
+
+
+def _compute(costs: Mapping[str, Mapping[str, float]]) -> str:
+    """The operations of the path that was kept, and of everything that it was chosen from where that is more."""
+    kept, all_ = costs["flops"]["mean"], costs["search_flops"]["mean"]
+    return quantity(kept, "FLOP") + (f", {quantity(all_, 'FLOP')} with the search" if all_ > kept else "")
 
 
 def _print_warnings(console: Console, records: Sequence[Record]) -> None:

@@ -75,7 +75,7 @@ def stream(
     sources = [open_source(reference) for reference in _references(kind, dataset, values)]
     for source in sources:
         _say_doubts(source)
-    return _make(kind, sources, SEED.parse("seed", seed), values, _version(name, kind, sources, version))
+    return _make(kind, sources, SEED.parse("seed", seed), values, _version(str(name), kind, sources, version))
 
 
 def rebuild(spec: Mapping[str, Any]) -> Stream:

@@ -1,0 +1,34 @@
+"""Where theory says that a method cannot help, and what may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engram.learners import learners
+from engram.learners.penalty import PenaltyLearner
+from engram.record import Record
+
+PENALTIES_ALONE = (
+    "penalties alone rarely help when the task is not given; "
+    "try --learner icarl, --learner ridge, --set exemplars=10 or --head multi"
+)
+
+
+def advice(records: Sequence[Record]) -> list[str]:
+    """Sentences about the runs of one method."""
+    return [PENALTIES_ALONE] if any(map(_is_a_penalty_alone, records)) else []
+
+
+def _is_a_penalty_alone(record: Record) -> bool:
+    """Where tasks bring new classes, old and new ones are never seen together, and no penalty on parameters can tell
+    them apart."""
+    kind = learners().get(record.learner)
+    penalises = kind is not None and issubclass(kind, PenaltyLearner)
+    keeps = record.settings.get("exemplars") or record.settings.get("exemplar_budget")
+    return penalises and not keeps and record.head == "single" and _has_new_classes(record)
+
+
+def _has_new_classes(record: Record) -> bool:
+    """Whether the last task measured classes that the first one did not have."""
+    measured = [row.per_class.keys() for row in record.rows if row.per_class]
+    return bool(measured) and not measured[-1] <= measured[0]
