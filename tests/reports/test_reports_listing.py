@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from engram.reports.listing import differing, print_store
+from engram.reports.tables import print_mapping, print_rows
 
 SPEC = {
     "stream": {"name": "split-digits@1", "seed": 0, "tasks": 5, "options": {"order": "given"}},
@@ -54,3 +55,29 @@ def test_everything_that_was_asked_for_can_tell_lines_apart():
 
 def test_a_single_run_has_all_its_columns():
     assert shown({})[1] == "key stream learner protocol head seed status"
+
+
+def test_runs_of_different_streams_are_not_compared():
+    other = {"stream": {"name": "permuted-digits@1", "seed": 0, "tasks": 10}, "grid": [{"rate": 0.5}]}
+    assert shown({}, other)[1] == "key stream seed status"
+
+
+def test_a_screen_that_is_too_narrow_for_columns_breaks_no_name():
+    console = Console(file=io.StringIO(), width=40, highlight=False)
+    entries = [
+        {"key": "a" * 40, "spec": {**SPEC, "protocol": name}, "status": "done", "error": None}
+        for name in ("task-level", "stream-level", "sequential")
+    ]
+    print_store(console, "s", entries)
+    found = console.file.getvalue()
+    assert max(map(len, found.splitlines())) <= 40
+    assert all(name in found for name in ("stream-level", "task-level", "sequential", "aaaaaaaaaa"))
+    print_mapping(console, "files", [{"name": "some-dataset", "path": "a-rather-long-name", "licence": "none stated"}])
+    text = console.file.getvalue().removeprefix(found)
+    assert text == "files\nsome-dataset · path a-rather-long-name ·\n  licence none stated\n"
+
+
+def test_no_letter_of_a_table_is_lost_on_a_narrow_screen():
+    console = Console(file=io.StringIO(), width=30, highlight=False)
+    print_rows(console, "t", ["method", "forgetting", "intransigence"], [["ewc", "0.123456", "0.654321"]])
+    assert "…" not in console.file.getvalue()

@@ -70,7 +70,7 @@ def print_store(console: Console, store: str, entries: Rows) -> None:
     rows = [run_row(entry) for entry in entries]
     lines = [_line(row) for row in rows]
     shared = [name for name in SHARED if len(lines) > 1 and len({line[name] for line in lines}) == 1]
-    settings = differing([row["settings"] for row in rows])
+    settings = _differing_by_stream(rows)
     for line, own in zip(lines, settings, strict=True):
         line |= {"settings": own} if any(settings) else {}
     title = " · ".join([f"runs in {store}", *(str(lines[0][name]) for name in shared)])
@@ -109,9 +109,21 @@ def _asked(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
     """Everything else that was asked for, by the names that the command line has for it."""
     stream = spec["stream"]
     more = {"network": spec["network"][0], "tasks": stream.get("tasks"), **stream.get("options", {})}
-    seed = {"stream-seed": "own" if stream.get("seed") == spec["seed"] else stream.get("seed")}
-    asked = {"validation": spec["validation"], "curve": tuple(spec["curve"]), "references": spec["references"]}
-    return {**settings_of(spec, policy), **more, **seed, **asked}
+    own = {
+        "stream-seed": "own" if stream.get("seed") == spec["seed"] else stream.get("seed"),
+        "validation": "own" if spec["validation"] == policy.validation else spec["validation"],
+    }
+    asked = {**settings_of(spec, policy), **more, **own, "curve": spec["curve"], "references": spec["references"]}
+    return {name: tuple(value) if name in ("curve", "sizes") else value for name, value in asked.items()}
+
+
+def _differing_by_stream(rows: Rows) -> list[str]:
+    """Each run beside the others of its stream: those of another stream differ from it in many things anyway."""
+    found: dict[int, str] = {}
+    for stream in {row["stream"] for row in rows}:
+        places = [place for place, row in enumerate(rows) if row["stream"] == stream]
+        found |= dict(zip(places, differing([rows[place]["settings"] for place in places]), strict=True))
+    return [found[place] for place in range(len(rows))]
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from engram.reports.harmless import harmless
 from engram.reports.summary import by_method, cost_spreads, done, metric_spreads
 
 NAMES = ("name", "setting", "key", "method", "ours")  # columns that are never broken
+LONG = 24  # of more letters a word may be broken
 HEADS = {"single": "single-head: the task is not given", "multi": "multi-head: the task is given"}
 
 
@@ -158,8 +160,12 @@ def print_wrapped(console: Console, text: str, style: str = "") -> None:
 
 
 def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows of plain values, a column for each name."""
+    """Rows of plain values, a column for each name; where the screen is too narrow for that, one after another."""
     print_wrapped(console, title, "bold")
+    if _narrowest(rows) > console.width:
+        for row in rows:
+            _print_unaligned(console, {name: value for name, value in row.items() if value not in (None, "")})
+        return
     table = _table()
     for name in rows[0] if rows else []:
         numbers = all(isinstance(row[name], (int, float)) for row in rows)
@@ -170,12 +176,25 @@ def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]
     console.print(table)
 
 
+def _print_unaligned(console: Console, row: Mapping[str, Any]) -> None:
+    (_, first), *others = row.items()
+    text = " · ".join([str(first), *(f"{name} {value}" for name, value in others)])
+    for line in textwrap.wrap(harmless(text), console.width, subsequent_indent="  "):
+        print_wrapped(console, line)
+
+
+def _narrowest(rows: Sequence[Mapping[str, Any]]) -> int:
+    """The width of a table of these rows in which no word is broken, but for very long ones."""
+    widths = [max(len(word) for row in rows for word in f"{name} {row[name]}".split()) for name in (rows or [{}])[0]]
+    return sum(min(width, LONG) for width in widths) + 2 * (len(widths) - 1)
+
+
 def print_rows(console: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Cells under a header in which names may come more than once."""
     print_wrapped(console, title, "bold")
     table = _table()
     for place, name in enumerate(header):
-        table.add_column(_cell(name), justify="right" if place else "left", no_wrap=place == 0)
+        table.add_column(_cell(name), overflow="fold", justify="right" if place else "left", no_wrap=place == 0)
     for row in rows:
         table.add_row(*map(_cell, row))
     console.print(table)
