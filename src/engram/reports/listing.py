@@ -109,12 +109,13 @@ def _asked(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
     """Everything else that was asked for, by the names that the command line has for it."""
     stream = spec["stream"]
     more = {"network": spec["network"][0], "tasks": stream.get("tasks"), **stream.get("options", {})}
+    more |= {"curve": spec["curve"], "references": spec["references"]}
     own = {
         "stream-seed": "own" if stream.get("seed") == spec["seed"] else stream.get("seed"),
         "validation": "own" if spec["validation"] == policy.validation else spec["validation"],
     }
-    asked = {**settings_of(spec, policy), **more, **own, "curve": spec["curve"], "references": spec["references"]}
-    return {name: tuple(value) if name in ("curve", "sizes") else value for name, value in asked.items()}
+    one_value = {name: tuple(value) if isinstance(value, list) else value for name, value in more.items()}
+    return {**settings_of(spec, policy), **one_value, **own}
 
 
 def _differing_by_stream(rows: Rows) -> list[str]:
