@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engram.learners import learners
-from engram.learners.penalty import PenaltyLearner
 from engram.record import Record
 
 PENALTIES_ALONE = (
@@ -23,12 +22,12 @@ def _is_a_penalty_alone(record: Record) -> bool:
     """Where tasks bring new classes, old and new ones are never seen together, and no penalty on parameters can tell
     them apart."""
     kind = learners().get(record.learner)
-    penalises = kind is not None and issubclass(kind, PenaltyLearner)
+    penalises = kind is not None and kind.penalises
     keeps = record.settings.get("exemplars") or record.settings.get("exemplar_budget")
     return penalises and not keeps and record.head == "single" and _has_new_classes(record)
 
 
 def _has_new_classes(record: Record) -> bool:
     """Whether the last task measured classes that the first one did not have."""
-    measured = [row.per_class.keys() for row in record.rows if row.per_class]
+    measured = [set(row.per_class[record.head]) for row in record.rows if record.head in row.per_class]
     return bool(measured) and not measured[-1] <= measured[0]
