@@ -175,7 +175,7 @@ def test_bits_that_differ_from_the_recorded_ones_are_reported(store):
     path = path_of(tasks=2)
     row = grow(path[0], store)
     store._write("DELETE FROM nodes")
-    store.commit(path[0].key, path[0].own_json(), replace(row, parameters_sha256="0" * 64), State({}, {}))
+    store.commit(path[0].key, path[0].to_json(), replace(row, parameters_sha256="0" * 64), State({}, {}))
     (store.folder / "checkpoints" / f"{path[0].key}.engram").unlink()
     with pytest.warns(UserWarning, match="its bits differ from the recorded ones"):
         grow(path[1], store)

@@ -156,7 +156,7 @@ def _last_change(path: Path) -> int:
 
 def _refuse_what_is_no_file(path: Path) -> None:
     """A pipe or a device would be waited for, or read, without end."""
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):  # what cannot be looked at cannot be opened either, and SQLite says why
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise StoreTrouble(f"{path} is not a regular file; remove it or choose another --store")
 

@@ -23,14 +23,17 @@ _RESULT = ("path", "chosen", "joint", "isolated", "grown")
 
 
 def _node(values: Values) -> Values:
+    if not isinstance(values["grown"], int):
+        raise TypeError("how often a node was grown is a number")
     return {**values, "row": None if values["row"] is None else row_from_json(values["row"])}
 
 
 def _run(values: Values) -> Values:
     if values["status"] not in _STATUSES:
         raise ValueError(f"there is no status {values['status']!r}")
-    if not isinstance(values["spec"], dict) or not isinstance(values["result"], (dict, type(None))):
-        raise TypeError("the spec and the result of a run are JSON objects")
+    kinds: dict[str, Any] = {"number": int, "key": str, "spec": dict, "result": (dict, type(None))}
+    if not all(isinstance(values[name], kind) for name, kind in kinds.items()):
+        raise TypeError(f"a run has {kinds}")
     return values
 
 

@@ -130,14 +130,9 @@ class Node:
             "path": [growth.to_json() for growth in self.path],
         }
 
-    def own_json(self) -> Any:
-        """What the store keeps of it: the last lesson, or all where it has no parent there."""
-        return self.to_json() if self.stored_parent is None else self.path[-1].to_json()
-
-    @property
-    def stored_parent(self) -> str | None:
-        """The key of its parent in the store; a learner that has learned nothing is not there."""
-        return self.parent.key if len(self.path) > 1 else None
+    def stored(self) -> tuple[Any, str | None]:
+        """What the store keeps of it: its last lesson and its parent's key; after the first lesson all there is."""
+        return (self.path[-1].to_json(), self.parent.key) if len(self.path) > 1 else (self.to_json(), None)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Node:
@@ -225,7 +220,7 @@ def _grow_again(node: Node, store: Store, stream: Stream, watch: Watch) -> State
 
 def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
     """Teach the last lesson of the node's path to the learner at its parent, measure, and commit."""
-    growth = node.path[-1]
+    growth, (spec, parent) = node.path[-1], node.stored()
     learner = learner_at(node.parent, store, stream, watch, growth.settings)
     lesson = Lesson.union([stream[task].lesson() for task in growth.tasks])
     try:
@@ -234,10 +229,10 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
             teaching.run(lesson, watch)
             row = _measure(node, learner, stream, teaching)
     except CERTAIN as error:
-        store.fail(node.key, node.own_json(), str(error), node.stored_parent)
+        store.fail(node.key, spec, str(error), parent)
         raise
     _compare(store.row(node.key), row)
-    store.commit(node.key, node.own_json(), row, learner.state(), node.stored_parent)
+    store.commit(node.key, spec, row, learner.state(), parent)
     return learner, row
 
 

@@ -72,7 +72,7 @@ def show(
 
 def clean(
     store: Place = STORE,
-    failed: Annotated[bool, typer.Option("--failed", help="Also forget runs that failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Also forget runs that failed or are damaged.")] = False,
     as_json: Json = False,
 ) -> None:
     """Drop what nothing needs any more.
