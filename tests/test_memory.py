@@ -7,13 +7,13 @@ import warnings
 
 import pytest
 import torch
-from engram.prepare import prepare
 
 from engram import memory
 from engram.core import Outline
 from engram.errors import BadSetting, TooLarge
 from engram.learners import create, learner_settings, learners, look_ahead
 from engram.networks import NETWORKS, Blueprint
+from engram.request import prepare
 
 OUTLINE = Outline((1, 8, 8), tuple(range(10)))
 

@@ -8,6 +8,7 @@ import sqlite3
 import pytest
 
 from engram.database import Database
+from engram.learners.finetune import Finetune
 
 RUN = ("split-digits", "finetune", "--tasks", "2", "--json")
 DAMAGE = [("spec", "{}"), ("spec", "[]"), ("spec", "{"), ("result", "null"), ("status", "dome"), ("error", 7)]
@@ -154,3 +155,16 @@ def test_a_pipe_in_the_place_of_every_checkpoint_holds_nobody_up(train, engram):
     longer = train(*RUN, "--set", "optimizer=adam")
     assert untimed(longer.json) == untimed(first)
     assert engram("clean").code == 0
+
+
+def test_a_database_that_is_removed_during_a_run_is_said_to_be(train, monkeypatch, tmp_path):
+    learn = Finetune.learn
+
+    def learn_without_a_store(self, lesson):
+        (tmp_path / "engram-store" / "store.db").unlink()
+        return learn(self, lesson)
+
+    monkeypatch.setattr(Finetune, "learn", learn_without_a_store)
+    said = train(*RUN)
+    assert is_one_sentence(said)
+    assert "engram-store/store.db was removed while it was in use, and what it held is gone" in said.err
