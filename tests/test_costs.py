@@ -12,7 +12,7 @@ from torch import nn
 import engram
 from engram.core import State
 from engram.costs import count_forward, counter, forward_flops, head_flops, itemise, solve_flops
-from engram.networks import NETWORKS, Blueprint, Trunk
+from engram.networks import NETWORKS, Blueprint
 from engram.reports.tables import print_runs
 
 STEM, REST, FEATURES = 65 * 12, 13 * 10, 10
@@ -150,13 +150,12 @@ def test_operations_of_convolutions(name, multiplications):
     assert head_flops(network, 7) == 2 * 7 * network.trunk.features
 
 
-class Recurrent(Trunk):
-    name = "recurrent"
-    kind = nn.GRU
+def gru(shape):
+    return nn.Sequential(nn.Flatten(1, 2), _LastOf(nn.GRU(shape[2], 5, batch_first=True)))
 
-    def assemble(self, shape):
-        self.features = 5
-        return nn.Sequential(nn.Flatten(1, 2), _LastOf(self.kind(shape[2], 5, batch_first=True)))
+
+def lstm(shape):
+    return nn.Sequential(nn.Flatten(1, 2), _LastOf(nn.LSTM(shape[2], 5, batch_first=True)))
 
 
 class _LastOf(nn.Module):
@@ -168,10 +167,9 @@ class _LastOf(nn.Module):
         return self.layer(x)[0][:, -1]
 
 
-def test_layers_that_are_neither_full_nor_convolutions_are_counted_too(monkeypatch, make):
-    monkeypatch.setitem(NETWORKS, "recurrent", Recurrent)
+def test_layers_that_are_neither_full_nor_convolutions_are_counted_too(make):
     gates = 3 * 5 * (8 + 5)
-    assert make("finetune", network=Blueprint.of("recurrent")).forward_flops == 8 * 2 * gates
+    assert make("finetune", network=Blueprint.of(NETWORKS.name_of(gru))).forward_flops == 8 * 2 * gates
 
 
 def test_attention_is_counted():
@@ -187,11 +185,9 @@ def test_attention_is_counted():
     assert count_forward(Attention(), (7, 8)) == (2 * (projections + products), ())
 
 
-def test_layers_that_cannot_be_counted_are_named(monkeypatch, make, tmp_path):
-    monkeypatch.setitem(NETWORKS, "recurrent", Recurrent)
-    monkeypatch.setattr(Recurrent, "kind", nn.LSTM)
+def test_layers_that_cannot_be_counted_are_named(tmp_path):
     with pytest.warns(UserWarning, match="operations of LSTM layers are not counted; compute will be too low"):
-        record = engram.run("split-digits", "finetune", network="recurrent", tasks=2, store=tmp_path)
+        record = engram.run("split-digits", "finetune", network=lstm, tasks=2, store=tmp_path)
     assert record.uncounted == record.to_json()["uncounted"] == "LSTM"
     console = Console(file=io.StringIO(), width=100)
     print_runs(console, [record])
