@@ -42,7 +42,7 @@ def test_more_than_the_machine_has_is_refused_before_it_is_built(learner, networ
     with pytest.raises(
         TooLarge, match=rf"learner '{learner}'.* of memory and .* this machine has; .*ENGRAM_MAX_BYTES="
     ):
-        prepare("split-digits", learner, network=network, protocol_name=protocol, settings=settings)
+        prepare("split-digits", learner, network=network, protocol=protocol, settings=settings)
     assert time.process_time() - began < 2
 
 
