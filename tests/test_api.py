@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engram
-from engram.errors import Diverged, EngramError, UnknownName
+from engram.errors import BadSetting, Diverged, EngramError, UnknownName
 
 SMALL = {"widths": "12-10", "batch": 96}
 
@@ -51,6 +51,15 @@ def test_own_arrays_are_learned():
 def test_a_run_that_fails_raises_its_reason():
     with pytest.raises(Diverged, match=r"the loss became (nan|inf) at task 1 \(digits 0-1\), step 2"):
         engram.run("split-digits", "finetune", rate=1e30, **SMALL)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failure_comes_back_as_the_kind_that_it_was(tmp_path, jobs):
+    """At once, from the store, and from a worker."""
+    asked = {"network": "resnet18-reduced", "width": 2, "batch": 1, "tasks": 2, "store": tmp_path, "jobs": jobs}
+    for _ in range(2):
+        with pytest.raises(BadSetting, match="cannot normalise a batch of one sample"):
+            engram.run("split-digits", "finetune", **asked)
 
 
 def test_a_setting_that_a_learner_does_not_have_is_refused():

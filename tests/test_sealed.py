@@ -6,17 +6,18 @@ import pytest
 import torch
 
 from engram.core import Cost, Row, State
+from engram.errors import BadData
 from engram.sealed import seal
 from engram.store import Store
 
 STATE = State({"w": torch.zeros(2)}, {})
-ROW = Row((0.5,), (0.75,), {"0": 0.5}, {"single": (0.1,)}, None, Cost({"total": 3}, 7, 0.5), "aa")
-OTHER = Row((1.0,), (1.0,), {"0": 1.0}, {}, None, Cost({"total": 3}, 7, 0.5), "bb")
+ROW = Row((0.5,), (0.75,), {"single": {"0": 0.5}}, {"single": (0.1,)}, {}, Cost({"total": 3}, 7, 0.5), "aa")
+OTHER = Row((1.0,), (1.0,), {"single": {"0": 1.0}}, {}, {}, Cost({"total": 3}, 7, 0.5), "bb")
 # What a column may hold after a bit was flipped in it or in its type, or after somebody was at work by hand.
 STRANGE = ["", "{}", "[]", "null", "{", "[[[", "done", "\ud83d", None, 0, -1, 2**62, 0.5, b"\xff\x00", "x" * 5000]
 
 
-AS_WRITTEN = [("error", None), ("status", "done")]
+AS_WRITTEN = [("error", None), ("kind", None), ("status", "done")]
 
 
 def strange(*columns):
@@ -43,7 +44,7 @@ def put(store, table, column, value):
         store._write(f"UPDATE {table} SET {column} = ? WHERE rowid = 1", value)
 
 
-@strange("parent", "spec", "row", "error", "grown", "sha256")
+@strange("parent", "spec", "row", "error", "kind", "grown", "sha256")
 def test_a_node_with_another_value_is_not_used_and_can_be_written_anew(column, value, store):
     put(store, "nodes", column, value)
     with pytest.warns(UserWarning, match="the entry of node n in .*store.db is damaged and was not used; whatever"):
@@ -53,7 +54,7 @@ def test_a_node_with_another_value_is_not_used_and_can_be_written_anew(column, v
     assert (store.row("n"), store.times_grown("n")) == (OTHER, 1)
 
 
-@strange("number", "key", "spec", "status", "error", "result", "sha256")
+@strange("number", "key", "spec", "status", "error", "kind", "result", "sha256")
 def test_a_run_with_another_value_is_left_out_and_can_be_asked_for_again(column, value, store):
     store._write("DELETE FROM runs WHERE key = 's'")
     store._write("UPDATE runs SET rowid = 1")
@@ -72,23 +73,23 @@ def test_a_run_with_another_value_is_left_out_and_can_be_asked_for_again(column,
 @pytest.mark.parametrize(
     "table, raw",
     [
-        ("nodes", ["n", None, "{}", "{}", None, 1]),
-        ("nodes", ["n", None, "{}", '{"single": 3}', None, 1]),
-        ("nodes", ["n", None, "{}", None, "why", "often"]),
-        ("runs", ["first", "r", "{}", "done", None, None]),
-        ("runs", [1, 5, "{}", "done", None, None]),
-        ("runs", [1, "r", "[]", "done", None, None]),
-        ("runs", [1, "r", "{}", "dome", None, None]),
-        ("runs", [1, "r", "{}", "done", None, "[]"]),
-        ("runs", [1, "r", "{", "done", None, "{}"]),
-        ("runs", [1, "r", "[" * 100_000, "done", None, "{}"]),
+        ("nodes", ["n", None, "{}", "{}", None, None, 1]),
+        ("nodes", ["n", None, "{}", '{"single": 3}', None, None, 1]),
+        ("nodes", ["n", None, "{}", None, "why", None, "often"]),
+        ("runs", ["first", "r", "{}", "done", None, None, None]),
+        ("runs", [1, 5, "{}", "done", None, None, None]),
+        ("runs", [1, "r", "[]", "done", None, None, None]),
+        ("runs", [1, "r", "{}", "dome", None, None, None]),
+        ("runs", [1, "r", "{}", "done", None, None, "[]"]),
+        ("runs", [1, "r", "{", "done", None, None, "{}"]),
+        ("runs", [1, "r", "[" * 100_000, "done", None, None, "{}"]),
     ],
     ids=lambda value: str(value)[:40],
 )
 @pytest.mark.filterwarnings("ignore:.*is damaged and was not used")
 def test_a_right_digest_makes_nonsense_no_better(table, raw, store):
     store._write(f"DELETE FROM {table}")
-    store._write(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?)", *_in_order(table, raw), seal(table, raw))
+    store._write(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *_in_order(table, raw), seal(table, raw))
     assert store.row("n") is None if table == "nodes" else store.runs() == []
 
 
@@ -109,7 +110,7 @@ def test_a_row_in_the_place_of_another_is_not_used(store):
 def test_what_is_written_later_does_not_make_damage_good(store):
     """A run ends after its entry was damaged: the entry is not sealed again."""
     store._write("UPDATE runs SET spec = ? WHERE key = 's'", '{"learner": "sj"}')
-    store.finish_run("s", "failed", error="why")
+    store.finish_run("s", "failed", error=BadData("why"))
     assert [run["key"] for run in store.runs()] == ["r"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from engram.core import Cost, Curve, Row, State
-from engram.errors import StoreTrouble
+from engram.errors import BadData, StoreTrouble
 from engram.formats import VERSION
 from engram.store import Store
 
@@ -60,10 +60,10 @@ def test_growing_again_keeps_the_first_row_and_counts(store):
 
 
 def test_a_failure_is_remembered_and_takes_nothing_away(store):
-    store.fail("bad", {}, "it diverged")
-    assert store.failure("bad") == "it diverged"
+    store.fail("bad", {}, BadData("it diverged"))
+    assert repr(store.failure("bad")) == "BadData('it diverged')"
     store.commit("good", {}, make_row(), STATE)
-    store.fail("good", {}, "later trouble")
+    store.fail("good", {}, BadData("later trouble"))
     assert store.row("good") == make_row()
     assert store.failure("good") is None
 
@@ -90,7 +90,7 @@ def test_runs_come_in_order_and_a_done_one_stays_done(store):
     for key in ("b", "a"):
         store.add_run(key, {"key": key})
     store.finish_run("b", "done", {"path": []})
-    store.finish_run("b", "failed", error="another process had bad luck")
+    store.finish_run("b", "failed", error=BadData("another process had bad luck"))
     store.add_run("b", {})
     assert [(r["key"], r["status"], r["error"]) for r in store.runs()] == [("b", "done", None), ("a", "pending", None)]
     assert [r["key"] for r in store.runs("a")] == ["a"]
@@ -98,7 +98,7 @@ def test_runs_come_in_order_and_a_done_one_stays_done(store):
 
 def test_a_failed_run_that_is_asked_for_again_is_pending(store):
     store.add_run("a", {})
-    store.finish_run("a", "failed", error="why")
+    store.finish_run("a", "failed", error=BadData("why"))
     assert store.runs()[0]["error"] == "why"
     store.add_run("a", {})
     assert store.runs()[0]["status"] == "pending"

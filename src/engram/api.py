@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from engram.core import Learner, Stream
-from engram.errors import BadSetting, Diverged
+from engram.errors import BadSetting, of_kind
 from engram.execute import execute
 from engram.learners import LEARNERS
 from engram.networks import NETWORKS
@@ -81,7 +81,7 @@ def run(
     records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs)
     failed = next((record for record in records if record.status == "failed"), None)
     if failed is not None:
-        raise Diverged(str(failed.error))
+        raise of_kind(failed.error_kind, str(failed.error))
     return records[0] if seeds is None else records
 
 

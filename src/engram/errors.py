@@ -12,6 +12,16 @@ class EngramError(Exception):
     exit_code = 2
 
 
+def of_kind(kind: str | None, text: str) -> EngramError:
+    """The error that was written down as this kind and this text; `Diverged` where no kind was kept."""
+    kinds, known = [EngramError], {}
+    for cls in kinds:
+        known[cls.__name__] = cls
+        kinds += cls.__subclasses__()
+    cls = Diverged if kind is None else known.get(kind, EngramError)
+    return cls.__new__(cls, text)  # some kinds make their text themselves
+
+
 class UnknownName(EngramError):
     """A name that is in no registry."""
 

@@ -39,7 +39,7 @@ def _run(values: Values) -> Values:
 
 NODES = Shape(
     name="nodes",
-    columns=("key", "parent", "spec", "row", "error", "grown"),
+    columns=("key", "parent", "spec", "row", "error", "kind", "grown"),
     json=frozenset({"spec", "row"}),
     understand=_node,
     thing="node",
@@ -47,7 +47,7 @@ NODES = Shape(
 )
 RUNS = Shape(
     name="runs",
-    columns=("number", "key", "spec", "status", "error", "result"),
+    columns=("number", "key", "spec", "status", "error", "kind", "result"),
     json=frozenset({"spec", "result"}),
     understand=_run,
     thing="run",
@@ -86,7 +86,7 @@ def _make(database: Database, version: int) -> None:
 
 
 def _rows_of_format_1(database: Database, shape: Shape) -> list[tuple[Any, ...]]:
-    columns = ["NULL" if name == "parent" else name for name in shape.columns]
+    columns = ["NULL" if name in ("parent", "kind") else name for name in shape.columns]
     return database.read(f"SELECT {', '.join(columns)} FROM {shape.name} ORDER BY rowid")
 
 

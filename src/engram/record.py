@@ -93,6 +93,7 @@ class Record:
     isolated: tuple[float, ...] | None = None
     stream_spec: Mapping[str, Any] = field(default_factory=dict)
     stop: int | None = None  # steps of the last task after which the protocol stops; the last row was measured there
+    error_kind: str | None = None
     ties: int = 0  # how many other choices were as good as the one that the protocol made
     decisions: tuple[Mapping[str, Any], ...] = ()  # how the protocol came to choose: see `protocols.Decision`
     search_flops: int | None = None  # operations of everything that was grown to choose from; None: not recorded

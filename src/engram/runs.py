@@ -209,6 +209,7 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         key=entry["key"],
         status=entry["status"],
         error=entry["error"],
+        error_kind=entry["kind"],
         rows=tuple(rows),
         chosen=tuple(result["chosen"]) if result else (),
         joint=joint,

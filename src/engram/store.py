@@ -24,7 +24,7 @@ from typing import Any
 from engram import checkpoint, formats
 from engram.core import Row, State
 from engram.database import Database
-from engram.errors import BadSetting, DamagedFile, StoreTrouble
+from engram.errors import BadSetting, DamagedFile, EngramError, StoreTrouble, of_kind
 from engram.record import row_to_json
 from engram.sealed import Table
 
@@ -58,10 +58,10 @@ class Store:
         found = self._nodes.get(key)
         return found["row"] if found else None
 
-    def failure(self, key: str) -> str | None:
+    def failure(self, key: str) -> EngramError | None:
         """Why a node can never be grown: the same bits would fail the same way."""
         found = self._nodes.get(key)
-        return found["error"] if found else None
+        return of_kind(found["kind"], found["error"]) if found and found["error"] is not None else None
 
     def commit(self, key: str, spec: Any, row: Row, state: State, parent: str | None = None) -> None:
         """A node is grown: its checkpoint first, then the fact. `spec` is what made it of its parent, or of nothing."""
@@ -72,11 +72,11 @@ class Store:
             self._nodes.put(key=key, parent=parent, spec=spec, row=kept, grown=known["grown"] + 1)
         self.drop_partial(key)
 
-    def fail(self, key: str, spec: Any, error: str, parent: str | None = None) -> None:
+    def fail(self, key: str, spec: Any, error: EngramError, parent: str | None = None) -> None:
         """A node cannot be grown. What was measured there before, if anything, stays."""
         with self._database.transaction():
             if self.row(key) is None:
-                self._nodes.put(key=key, parent=parent, spec=spec, error=error, grown=1)
+                self._nodes.put(key=key, parent=parent, spec=spec, **_words(error), grown=1)
         self.drop_partial(key)
 
     def times_grown(self, key: str) -> int:
@@ -132,12 +132,12 @@ class Store:
     def _next_number(self) -> int:
         return int(self._read("SELECT COALESCE(MAX(rowid), 0) + 1 FROM runs")[0][0])
 
-    def finish_run(self, key: str, status: str, result: Any = None, error: str | None = None) -> None:
+    def finish_run(self, key: str, status: str, result: Any = None, error: EngramError | None = None) -> None:
         """How a run ended; one that is done stays done, whatever happens to another process that wanted it too."""
         with self._database.transaction():
             known = self._runs.get(key)
             if known is not None and (known["status"] != "done" or status == "done"):
-                self._runs.put(**{**known, "status": status, "result": result, "error": error})
+                self._runs.put(**{**known, "status": status, "result": result, **_words(error)})
 
     def runs(self, prefix: str = "") -> list[dict[str, Any]]:
         """Every run in the order in which they were asked for; those whose entries are damaged are left out with a
@@ -243,6 +243,11 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def _words(error: EngramError | None) -> dict[str, str | None]:
+    """An error as it is written down."""
+    return {"error": None, "kind": None} if error is None else {"error": str(error), "kind": type(error).__name__}
 
 
 def _open(path: Path) -> int:

@@ -181,10 +181,10 @@ def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | 
 
 
 def _known(node: Node, store: Store) -> Row | None:
-    """What is in the store about a node, `Diverged` where it cannot be grown."""
+    """What is in the store about a node; why it cannot be grown is raised again."""
     failure = store.failure(node.key)
     if failure is not None:
-        raise Diverged(failure)
+        raise failure
     return store.row(node.key)
 
 
@@ -229,7 +229,7 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
             teaching.run(lesson, watch)
             row = _measure(node, learner, stream, teaching)
     except CERTAIN as error:
-        store.fail(node.key, spec, str(error), parent)
+        store.fail(node.key, spec, error, parent)
         raise
     _compare(store.row(node.key), row)
     store.commit(node.key, spec, row, learner.state(), parent)

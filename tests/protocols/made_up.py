@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engram.core import Cost, Curve, Row
+from engram.errors import Diverged
 from engram.networks import Blueprint
 from engram.protocols import Kept, Outcome, Protocol, outcome_of
 from engram.tree import Node
@@ -47,7 +48,7 @@ class World:
 
     def outcome(self, node: Node, protocol: Protocol) -> Outcome:
         if key_of(node) in self.failed:
-            return Outcome(error=f"{key_of(node)} diverged")
+            return Outcome(error=Diverged(f"{key_of(node)} diverged"))
         lessons = len(node.path)
         if lessons == 1:
             curves = self.first.get(key_of(node), {"d1": (0.1, 0.5), "d1_validation": (0.1, 0.5)})

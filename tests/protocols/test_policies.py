@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram.errors import BadSetting, UnknownName
+from engram.errors import BadSetting, Diverged, UnknownName
 from engram.networks import Blueprint
 from engram.protocols import PROTOCOLS, Outcome, RunFailed, protocol
 from engram.tree import Node
@@ -71,7 +71,7 @@ def test_the_earliest_of_equals_is_kept(name):
 @pytest.mark.parametrize("name", ["task-level", "stream-level"])
 def test_settings_that_fail_are_passed_over(name):
     def outcome(path):
-        return Outcome((), "diverged") if path[-1] == 0.1 else Outcome((path[-1],) * len(path))
+        return Outcome((), Diverged("diverged")) if path[-1] == 0.1 else Outcome((path[-1],) * len(path))
 
     kept, grown = drive(name, 2, GRID, outcome)
     assert kept == [0.01, 0.01]
@@ -84,7 +84,7 @@ def test_where_everything_fails_the_run_ends_with_the_reason(name, failing):
     grid = GRID if protocol(name).selects else GRID[:1]
 
     def outcome(path):
-        return Outcome((), "loss became nan") if len(path) == failing else fine(path)
+        return Outcome((), Diverged("loss became nan")) if len(path) == failing else fine(path)
 
     with pytest.raises(RunFailed, match="loss became nan"):
         drive(name, 3, grid, outcome)

@@ -26,7 +26,7 @@ def grow_here(walks: Sequence[Walk], store: Store, progress: Progress) -> None:
         except (Stopped, StoreTrouble):
             raise
         except Exception as error:  # a bug, ours or a learner's: it costs this run, the others go on, then it is shown
-            walk.fail(f"{type(error).__name__}: {error}")
+            walk.fail(EngramError(f"{type(error).__name__}: {error}"))
             surprises.append(error)
         settle(walk, walks, store)
     if surprises:
@@ -46,4 +46,4 @@ def _outcome(node: Node, walk: Walk, store: Store, watch: Watch) -> Outcome:
     except StoreTrouble:
         raise
     except EngramError as error:
-        return Outcome(error=str(error))
+        return Outcome(error=error)

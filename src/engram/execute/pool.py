@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engram.errors import StoreTrouble
+from engram.errors import EngramError, StoreTrouble, of_kind
 from engram.execute.progress import Progress
 from engram.execute.tidying import settle
 from engram.execute.walk import Walk
@@ -178,7 +178,7 @@ class _Pool:
                 worker.node = None
                 self.asked.discard(node.key)
                 if answer["event"] == "failed":
-                    self._fail(node, answer["error"])
+                    self._fail(node, of_kind(answer["kind"], answer["error"]))
                 else:
                     self._look_around(node.key)
 
@@ -194,9 +194,11 @@ class _Pool:
             self._queue(-1, node)
         else:
             self.asked.discard(node.key)
-            self._fail(node, f"the worker died {TRIES} times on this task ({how}); 'engram resume' tries again")
+            self._fail(
+                node, EngramError(f"the worker died {TRIES} times on this task ({how}); 'engram resume' tries again")
+            )
 
-    def _fail(self, node: Node, error: str) -> None:
+    def _fail(self, node: Node, error: EngramError) -> None:
         for walk in self.walks:
             if any(waiting.key == node.key for waiting in walk.waiting_for):
                 walk.tell(node.key, Outcome(error=error))

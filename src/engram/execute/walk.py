@@ -16,7 +16,7 @@ class Walk:
     def __init__(self, run: Run):
         self.run = run
         self.result: Result | None = None
-        self.error: str | None = None
+        self.error: EngramError | None = None
         self.nodes: list[Node] = []
         self.asked: set[str] = set()  # keys of all nodes that the run has wanted so far
         self._outcomes: dict[str, Outcome] = {}
@@ -41,7 +41,7 @@ class Walk:
         if not self.waiting_for and not self.over:
             self._advance([self._outcomes[node.key] for node in self.nodes])
 
-    def fail(self, error: str) -> None:
+    def fail(self, error: EngramError) -> None:
         self.error = error
 
     def _advance(self, outcomes: list[Outcome] | None) -> None:
@@ -52,7 +52,7 @@ class Walk:
         except StopIteration as end:
             self.result = end.value
         except EngramError as error:
-            self.error = str(error)
+            self.error = getattr(error, "error", error)
 
     def note(self, store: Store) -> None:
         """Write down how the run ended."""

@@ -51,12 +51,13 @@ class Worker:
         except StoreTrouble as error:
             return {"event": "trouble", "error": str(error)}
         except EngramError as error:
-            return {"event": "failed", "error": str(error)}
+            return {"event": "failed", "kind": type(error).__name__, "error": str(error)}
         except Stopped:
             raise
         except Exception as error:
             traceback.print_exc()
-            return {"event": "failed", "error": f"{type(error).__name__}: {error} (details in the store's workers.log)"}
+            text = f"{type(error).__name__}: {error} (details in the store's workers.log)"
+            return {"event": "failed", "kind": "EngramError", "error": text}
 
     def _watch(self, node: Node, step: Step) -> None:
         if self.stop_asked:

@@ -27,7 +27,7 @@ class Outcome:
     declares, with the steps at which they were measured; or why the node failed."""
 
     validation: tuple[float, ...] = ()
-    error: str | None = None
+    error: EngramError | None = None
     curves: Mapping[str, Any] = field(default_factory=lambda: View({}, ()))
     steps: tuple[int, ...] = ()
     flops: int = 0  # operations of training on the whole way to the node
@@ -56,9 +56,13 @@ class Kept:
 
 
 class RunFailed(EngramError):
-    """Nothing that the protocol wanted could be grown."""
+    """Nothing that the protocol wanted could be grown: why is a sentence, or the error of a node."""
 
     exit_code = 1
+
+    def __init__(self, why: str | EngramError | None):
+        super().__init__(str(why))
+        self.error = why if isinstance(why, EngramError) else self
 
 
 Policy = Generator[list[Node], list[Outcome], Kept]
@@ -153,7 +157,7 @@ def grown(outcomes: Sequence[Outcome]) -> list[int]:
     """The places of those that did not fail; it is a failure of the run if all did."""
     places = [place for place, outcome in enumerate(outcomes) if outcome.error is None]
     if not places:
-        raise RunFailed(outcomes[0].error or "nothing could be grown")
+        raise RunFailed(outcomes[0].error)
     return places
 
 
