@@ -7,11 +7,12 @@ part of their names. Operations are 2 a multiply-add; a backward pass counts as 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
-from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
+from torch import Tensor, nn
 
 from engram.core import State
 from engram.networks import FlatNetwork
@@ -36,34 +37,64 @@ class Counted(NamedTuple):
     unseen: tuple[str, ...]
 
 
-def counter() -> FlopCounterMode:
+def counter() -> Any:
     """Torch's own count of the operations done inside its `with` block, as `get_total_flops()`: those of products,
     convolutions and attention, and here also of products in place and of solutions. Nothing else is counted: work on
     single elements, sums and products with one vector are small beside them."""
+    from torch.utils.flop_counter import FlopCounterMode  # here, because it takes longer to import than all of Engram
+
     return FlopCounterMode(display=False, custom_mapping=_ALSO_COUNTED)
 
 
 def count_forward(trunk: nn.Module, shape: tuple[int, ...]) -> Counted:
-    """What torch counts when the trunk is given one sample."""
-    seen: list[tuple[str, int]] = []
-    before: list[int] = []
+    """Operations for one sample: from the shapes of layers that are all known, else as torch counts them."""
     layers = [layer for layer in trunk.modules() if _multiplies(layer)]
+    known = all(type(module).__module__.startswith(("engram.", "torch.nn.")) for module in trunk.modules())
+    if known and all(isinstance(layer, (nn.Linear, nn.Conv2d)) for layer in layers):
+        return Counted(_from_shapes(trunk, layers, shape), ())
+    return _as_torch_counts(trunk, layers, shape)
+
+
+def _from_shapes(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int, ...]) -> int:
+    counts: list[int] = []
+
+    def count(layer: Any, _: object, output: Tensor) -> None:
+        positions = output[0, 0].numel() if output.dim() > 2 else 1
+        counts.append(2 * layer.weight.numel() * positions)
+
+    with torch.no_grad(), _watched(trunk, [layer.register_forward_hook(count) for layer in layers]):
+        trunk(torch.zeros(1, *shape))
+    return sum(counts)
+
+
+@contextmanager
+def _watched(trunk: nn.Module, hooks: Sequence[Any]) -> Iterator[None]:
+    """The trunk as it predicts, until its hooks are taken away."""
     was_training = bool(trunk.training)
     trunk.eval()
+    try:
+        yield
+    finally:
+        trunk.train(was_training)
+        for hook in hooks:
+            hook.remove()
+
+
+def _as_torch_counts(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int, ...]) -> Counted:
+    seen: list[tuple[str, int]] = []
+    before: list[int] = []
     with counter() as counted, torch.enable_grad():  # without gradients attention takes a way that torch does not count
         hooks = [layer.register_forward_pre_hook(lambda *_: before.append(_so_far(counted))) for layer in layers]
         hooks += [
             layer.register_forward_hook(lambda m, *_: seen.append((type(m).__name__, _so_far(counted) - before.pop())))
             for layer in layers
         ]
-        trunk(torch.zeros(1, *shape))
-    trunk.train(was_training)
-    for hook in hooks:
-        hook.remove()
+        with _watched(trunk, hooks):
+            trunk(torch.zeros(1, *shape))
     return Counted(_so_far(counted), tuple(dict.fromkeys(name for name, flops in seen if not flops)))
 
 
-def _so_far(counted: FlopCounterMode) -> int:
+def _so_far(counted: Any) -> int:
     return int(counted.get_total_flops())
 
 
