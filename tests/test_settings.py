@@ -90,6 +90,12 @@ def test_every_whole_number_has_an_upper_limit(default, given):
     assert Setting(1, "help", at_most=2**63).parse("name", 2**63) == 2**63
 
 
+def test_every_number_fits_into_float32():
+    with pytest.raises(BadSetting, match=r"rate=1e\+300 is out of range; it must be at most 3.4e\+38"):
+        Setting(0.5, "help", above=0).parse("rate", 1e300)
+    assert Setting(0.5, "help").parse("rate", 1e38) == 1e38
+
+
 @pytest.mark.parametrize("given", ["inf", "-inf", float("inf"), "1e999"])
 def test_infinity_is_not_a_number(given):
     with pytest.raises(BadSetting, match="is not a number"):

@@ -10,12 +10,13 @@ import sys
 from dataclasses import replace
 
 import pytest
+from engram.prepare import prepare
 
 from engram import tree
 from engram.core import State, Step
 from engram.errors import Diverged, Stopped
 from engram.learners import learner_settings
-from engram.request import prepare
+from engram.learners.gradient import GradientLearner
 from engram.settings import Setting
 from engram.store import Store
 from engram.tree import Node, grow
@@ -221,10 +222,10 @@ def test_a_certain_failure_is_remembered(store):
     assert "task 1" in str(first.value)
 
 
-def test_parameters_that_the_last_step_spoils_are_an_error(store):
+def test_parameters_that_the_last_step_spoils_are_an_error(store, monkeypatch):
     """One step in the whole task: its loss is fine, what it leaves behind is not, and no loss comes after it."""
-    node = path_of(tasks=1, rate=1e38, optimizer="sgd", batch=100_000)[0]
-    node = replace(node, path=(replace(node.path[0], settings={**node.path[0].settings, "rate": float("inf")}),))
+    monkeypatch.setattr(GradientLearner, "descend", lambda learner: learner.network.theta.fill_(float("inf")))
+    node = path_of(tasks=1, batch=100_000)[0]
     with pytest.raises(Diverged, match=r"a parameter became (nan|-?inf) at the end of task 1 \(digits 0-1\)"):
         grow(node, store)
 

@@ -20,6 +20,7 @@ from typing import Any
 from engram.errors import BadSetting, UnknownName
 
 MOST_WHOLE = 10**9  # of a whole number that declares no limit: products of two of them still fit into 64 bits
+MOST_REAL = 3.4e38  # of any other number: beyond it float32 has only infinity
 WORTH_A_WORD = 1e12  # a number that hardly anybody means
 
 
@@ -77,8 +78,10 @@ class Setting:
                 raise BadSetting(f"{name}={value} is out of range; it must be {words} {bound:g}")
 
     def _most(self, value: float) -> float | None:
-        """Every whole number has an upper limit, so that no size overflows on its way."""
-        return MOST_WHOLE if self.at_most is None and isinstance(value, int) else self.at_most
+        """Every number has an upper limit, so that none overflows on its way."""
+        if self.at_most is not None:
+            return self.at_most
+        return MOST_WHOLE if isinstance(value, int) else MOST_REAL
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:
