@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 
@@ -118,3 +120,12 @@ def test_a_run_whose_nodes_are_gone_is_said_to_be_trained_again(store):
     store._write("DELETE FROM nodes")
     with pytest.warns(UserWarning, match="a part of run r is missing in .*store.db, which was damaged; it is trained"):
         store.add_run("r", {"learner": "ewc"})
+
+
+def test_a_damaged_row_is_named_once_however_often_it_is_asked_for(store):
+    store._write("UPDATE nodes SET row = '{}'")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for ask in (store.row, store.failure, store.times_grown, store.row):
+            ask("n")
+    assert len(caught) == 1

@@ -107,7 +107,7 @@ class Database:
                 f"{self.path} has been locked by {holder} for {waited:.0f} s; give the command again when it is free, "
                 "or end that process"
             ) from error
-        warnings.warn(f"{self.path} is locked by {holder}; waiting for it", stacklevel=4)
+        warnings.warn(f"{self.path} is locked by {holder}; waiting for it", stacklevel=1)
 
     def _trouble(self, error: Exception) -> StoreTrouble:
         """What went wrong, in a sentence."""

@@ -100,7 +100,7 @@ class Table:
                 warnings.warn(
                     f"the entry of {self.shape.thing} {_name(key)} in {self.database.path} is damaged "
                     f"and was not used; {self.shape.cure}",
-                    stacklevel=4,
+                    stacklevel=1,  # wherever it is asked for: said once
                 )
         return [row for *_, row in found if row is not None]
 
