@@ -46,7 +46,7 @@ def test_more_than_the_machine_has_is_refused_before_it_is_built(learner, networ
     assert time.process_time() - began < 2
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", NETWORKS.everything())
 def test_parameters_are_counted_without_building(name):
     blueprint = Blueprint.of(name)
     network = blueprint.build((3, 32, 32), seed=0)

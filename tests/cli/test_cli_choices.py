@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-
 import pytest
+
+from engram.store import Store
 
 GRID = ("--tasks", "2", "--set", "strength=0,1000", "--protocol")
 
@@ -46,11 +45,11 @@ def test_references_are_no_part_of_the_search(train):
 
 def test_a_store_from_before_is_shown_without(train, engram):
     run = train("split-digits", "ewc", *GRID, "task-level", "--json").json["runs"][0]
-    with sqlite3.connect("engram-store/store.db") as connection:
-        result = json.loads(connection.execute("SELECT result FROM runs").fetchone()[0])
-        older = {name: value for name, value in result.items() if name not in ("decisions", "search_flops")}
-        connection.execute("UPDATE runs SET result = ?", (json.dumps(older),))
-    connection.close()
+    store = Store("engram-store")
+    result = store.runs()[0]["result"]
+    older = {name: value for name, value in result.items() if name not in ("decisions", "search_flops")}
+    store.finish_run(run["key"], "done", older)
+    store.close()
     said = engram("show", run["key"])
     assert said.code == 0, said.err
     assert "chosen" not in said.out

@@ -13,7 +13,7 @@ def learned(record):
 
     def learned(*classes, **changes):
         made = record(**changes)
-        rows = [replace(made.rows[0], per_class=dict.fromkeys(map(str, seen), 0.5)) for seen in classes]
+        rows = [replace(made.rows[0], per_class=seen and {made.head: dict.fromkeys(seen, 0.5)}) for seen in classes]
         return replace(made, rows=tuple(rows))
 
     return learned

@@ -41,7 +41,8 @@ class _Process:
 
     def __init__(self, store: Store):
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        environment["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)  # for users' modules
+        paths = [*filter(None, [os.environ.get("PYTHONPATH")]), *(path or os.getcwd() for path in sys.path)]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)  # where this process finds modules of users
         with open(store.folder / "workers.log", "ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "engram.execute.worker", str(store.folder), str(os.getpid())],

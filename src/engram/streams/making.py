@@ -49,7 +49,7 @@ def options_of(name: str) -> dict[str, Setting]:
 
 def is_own(name: Any) -> bool:
     """Whether this is a function of a user's own, its place or the name it is registered by."""
-    return not isinstance(name, str) or name in own.STREAMS.users or (is_place(name) and kind_of(name) is None)
+    return callable(name) or name in own.STREAMS.users or (is_place(str(name)) and kind_of(str(name)) is None)
 
 
 def stream(
