@@ -10,13 +10,13 @@ import sys
 from dataclasses import replace
 
 import pytest
-from engram.prepare import prepare
 
 from engram import tree
 from engram.core import State, Step
 from engram.errors import Diverged, Stopped
 from engram.learners import learner_settings
 from engram.learners.gradient import GradientLearner
+from engram.request import prepare
 from engram.settings import Setting
 from engram.store import Store
 from engram.tree import Node, grow
