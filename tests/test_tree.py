@@ -14,7 +14,7 @@ import pytest
 from engram import tree
 from engram.core import State, Step
 from engram.errors import Diverged, Stopped
-from engram.learners import learner_settings
+from engram.learners import learner_class, learner_settings
 from engram.learners.gradient import GradientLearner
 from engram.request import prepare
 from engram.settings import Setting
@@ -228,6 +228,13 @@ def test_parameters_that_the_last_step_spoils_are_an_error(store, monkeypatch):
     node = path_of(tasks=1, batch=100_000)[0]
     with pytest.raises(Diverged, match=r"a parameter became (nan|-?inf) at the end of task 1 \(digits 0-1\)"):
         grow(node, store)
+
+
+def test_a_change_of_one_method_alone_changes_its_keys_only(monkeypatch):
+    ewc, finetune = (path_of(learner=name, tasks=1)[0].key for name in ("ewc", "finetune"))
+    monkeypatch.setattr(learner_class("ewc"), "bits", 1)
+    assert path_of(learner="ewc", tasks=1)[0].key != ewc
+    assert path_of(learner="finetune", tasks=1)[0].key == finetune
 
 
 def test_threads_are_as_they_were(store, monkeypatch):

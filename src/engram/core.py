@@ -282,6 +282,7 @@ class Learner:
     name: ClassVar[str] = ""
     needs_task: ClassVar[bool] = False
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
+    bits: ClassVar[int] = 0  # raised by every change of this method alone that changes its bits: part of its keys
     uncounted: str = ""  # kinds of layers whose operations `flops` leaves out
 
     def __init__(self, outline: Outline, seed: int = 0, network: Any = None, **settings: Any):

@@ -29,7 +29,7 @@ from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
 from engram.evaluate import Evaluation, Moment, curves_of, evaluate, look, read_moment
 from engram.growth import Growth
-from engram.learners import LEARNERS, create, learner_settings
+from engram.learners import LEARNERS, create, learner_class, learner_settings
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.own import Origin, Registry
 from engram.settings import Setting, declared
@@ -97,11 +97,16 @@ class Node:
     def key(self) -> str:
         if not self.path:
             network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
-            code = {kind: origin.digest for kind, origin in self.own.items()}
-            parts = (self.learner, network, self.seed, self._data(), self.validation, _machine())
-            return _hash(*parts, code) if code else _hash(*parts)
+            parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
+            return _hash(*parts, *filter(None, [self._code()]))
         last = self.path[-1]
         return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured())
+
+    def _code(self) -> dict[str, Any]:
+        """What of the code can change bits beyond `BITS`: a change of the method alone, code that is not ours."""
+        own = {kind: origin.digest for kind, origin in self.own.items()}
+        bits = learner_class(self.learner).bits
+        return {**own, "bits": bits} if bits else own
 
     @property
     def own(self) -> dict[str, Origin]:

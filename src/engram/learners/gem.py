@@ -27,6 +27,7 @@ class GEM(GradientLearner):
     """Keeps the examples of every task that it saw last. Its bound is one on plain steps: by default it takes those."""
 
     name = "gem"
+    bits = 1  # products in double precision
 
     memory = setting(256, "examples kept of every task, the most recent ones", at_least=1)
     margin = setting(0.5, "least weight of every memory's gradient once one is in conflict", at_least=0, late=True)
