@@ -1,27 +1,21 @@
-"""Keys name what can change bits and nothing else; a node comes out the same however it is grown."""
+"""A node comes out the same however it is grown."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
+from paths import path_of
 
 from engram import tree
 from engram.core import State, Step
 from engram.errors import Diverged, Stopped
-from engram.learners import learner_class, learner_settings
 from engram.learners.gradient import GradientLearner
-from engram.request import prepare
-from engram.settings import Setting
+from engram.nodes import Node
 from engram.store import Store
-from engram.tree import Node, grow
-
-SMALL = {"widths": "12-10", "batch": 96}
+from engram.tree import grow
 
 
 @pytest.fixture
@@ -31,103 +25,8 @@ def store(tmp_path):
     store.close()
 
 
-def path_of(learner="finetune", tasks=3, stream="split-digits", stream_tasks=5, seed=0, **settings):
-    run = prepare(stream, learner, tasks=stream_tasks, seed=seed, settings={**SMALL, **settings})
-    nodes = [run.root]
-    for task in range(tasks):
-        nodes.append(nodes[-1].child([task], run.grid[0]))
-    return nodes[1:]
-
-
 def facts(row):
     return replace(row, cost=replace(row.cost, seconds=0.0))
-
-
-def test_a_key_is_the_same_in_every_process():
-    script = (
-        "from engram.request import prepare\n"
-        "run = prepare('split-digits', 'ewc', seed=3, settings={'widths': '12-10'})\n"
-        "print(run.key, run.root.child([0], run.grid[0]).child([1], run.grid[0]).key)"
-    )
-    run = prepare("split-digits", "ewc", seed=3, settings={"widths": "12-10"})
-    here = [run.key, run.root.child([0], run.grid[0]).child([1], run.grid[0]).key]
-    for environment in (
-        {"PYTHONHASHSEED": "1"},
-        {"PYTHONHASHSEED": "77", "TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8"},
-    ):
-        found = subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert found.stdout.split() == here
-
-
-def test_a_node_that_went_through_json_has_its_key():
-    node = path_of()[-1]
-    assert Node.from_json(node.to_json()).key == node.key
-
-
-def test_a_long_path_went_through_json_too():
-    node = path_of(tasks=1)[0]
-    for task in range(1, 1200):
-        node = node.child([task], node.path[0].settings)
-        assert node.key
-    assert Node.from_json(node.to_json()).key == node.key
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"learner": "si"},
-        {"seed": 1},
-        {"stream": "permuted-digits"},
-        {"stream_tasks": 2},
-        {"rate": 0.5},
-        {"epochs": 2},
-        {"batch": 95},
-        {"widths": "12-11"},
-        {"optimizer": "sgd"},
-        {"heads": "masked"},
-        {"loss_over": "task"},
-        {"tasks": 2},
-    ],
-)
-def test_whatever_can_change_bits_changes_the_key(change):
-    assert path_of(**change)[-1].key != path_of()[-1].key
-
-
-def test_the_curve_the_validation_share_and_the_versions_are_in_the_key(monkeypatch):
-    node = path_of()[0]
-    assert node.parent.child([0], node.path[-1].settings, [0, 1]).key != node.key
-    assert replace(node, validation=0.1).key != node.key
-    for name, value in (("BITS", 99), ("torch.__version__", "2.0.0")):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"engram.tree.{name}", value)
-            assert replace(node).key != node.key
-
-
-def test_a_setting_that_a_later_version_adds_does_not_change_the_key(monkeypatch):
-    node = path_of()[0]
-    later = {**learner_settings(node.learner), "new": Setting(1, "added later")}
-    monkeypatch.setattr("engram.tree.learner_settings", lambda name: later)
-    settings = node.path[-1].settings
-    assert node.parent.child([0], {**settings, "new": 1}).key == node.key
-    assert node.parent.child([0], {**settings, "new": 2}).key != node.key
-
-
-def test_where_the_data_lies_and_how_many_tasks_follow_is_not_in_the_key():
-    short, long = (path_of(stream="permuted-digits", stream_tasks=count)[-1] for count in (3, 8))
-    assert short.key == long.key
-    assert replace(short, stream={**short.stream, "dataset": "/elsewhere/digits.npz"}).key == short.key
-
-
-def test_settings_that_act_late_share_the_first_task_only():
-    weak, strong = (path_of("ewc", strength=value) for value in (1, 1000))
-    assert weak[0].key == strong[0].key
-    assert weak[1].key != strong[1].key
 
 
 def test_a_grown_node_is_not_grown_again(store):
@@ -230,27 +129,12 @@ def test_parameters_that_the_last_step_spoils_are_an_error(store, monkeypatch):
         grow(node, store)
 
 
-def test_a_change_of_one_method_alone_changes_its_keys_only(monkeypatch):
-    ewc, finetune = (path_of(learner=name, tasks=1)[0].key for name in ("ewc", "finetune"))
-    monkeypatch.setattr(learner_class("ewc"), "bits", 1)
-    assert path_of(learner="ewc", tasks=1)[0].key != ewc
-    assert path_of(learner="finetune", tasks=1)[0].key == finetune
-
-
 def test_threads_are_as_they_were(store, monkeypatch):
     set_to = []
     monkeypatch.setattr(tree.torch, "get_num_threads", lambda: 7)
     monkeypatch.setattr(tree.torch, "set_num_threads", set_to.append)
     grow(path_of(tasks=1)[0], store)
     assert set_to == [1, 7]
-
-
-def test_a_long_path_has_a_key_in_another_process():
-    node = path_of(tasks=1)[0]
-    for task in range(1, 2000):
-        node = node.child([task % 5], node.path[0].settings)
-        assert node.key
-    assert Node.from_json(node.to_json()).key == node.key
 
 
 def test_a_long_path_that_lost_its_checkpoints_is_grown_again(store, monkeypatch):

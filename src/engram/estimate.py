@@ -22,7 +22,8 @@ from engram.core import Learner, Lesson, State, Step, Stream, Task
 from engram.errors import EngramError
 from engram.evaluate import hits
 from engram.learners import create
-from engram.tree import Growth, Node, one_thread
+from engram.nodes import Growth, Node
+from engram.tree import one_thread
 
 WARM_UP_STEPS, STEPS, STEPS_SECONDS = 2, 10, 0.3  # of a lesson so much is measured, whichever is reached first
 TEST_SAMPLES = 1000

@@ -17,10 +17,10 @@ from engram.core import Stream
 from engram.errors import BadSetting
 from engram.estimate import Asked, estimate
 from engram.execute.walk import Walk
+from engram.nodes import Node
 from engram.protocols import Outcome
 from engram.runs import Run
 from engram.store import Store
-from engram.tree import Node
 
 CURVES = ("d1", "d1_validation", "d2", "d2_validation", "union")
 

@@ -15,11 +15,11 @@ from engram.core import Learner, Outline, Stream
 from engram.errors import BadSetting, UnknownName
 from engram.learners import LEARNERS, create, learner_class, learner_settings, look_ahead
 from engram.networks import NETWORKS, Blueprint, network_class
+from engram.nodes import Node
 from engram.protocols import Measuring, Protocol, grid_of, protocol, protocol_class, read_evaluate
 from engram.runs import Run
 from engram.settings import Setting, declared
 from engram.streams import options_of, stream
-from engram.tree import Node
 
 HEADS = ("single", "multi")
 

@@ -13,11 +13,11 @@ from engram.core import Row, Stream
 from engram.errors import StoreTrouble
 from engram.learners import learner_settings
 from engram.networks import Blueprint
+from engram.nodes import Node, find_own, own_to_json
 from engram.protocols import Decision, Kept, Measuring, Outcome, Protocol, protocol
 from engram.record import Record, at_stop
 from engram.store import Store
 from engram.streams import rebuild
-from engram.tree import Node, find_own, own_to_json
 
 # what a reference has of a method
 TRAINING = ("epochs", "iterations", "batch", "rate", "schedule", "optimizer", "momentum")

@@ -1,11 +1,4 @@
-"""The tree: a node is a learner's state after some lessons, and growing a node is the one operation that trains.
-
-    root ──task 1──▶ node ──task 2──▶ node …     a run is a path; a grid search branches; references start at the root
-
-A node is known by what makes it, before it exists. Its key is the hash of its parent's key and of everything that can
-change its bits. From this follow resuming (grow from the deepest node that exists), never training twice (two
-experiments that share a beginning share its nodes) and parallel growth (nodes whose parents exist).
-"""
+"""Growing a node of the tree: the one operation that trains. What a node is, see `nodes`."""
 
 from __future__ import annotations
 
@@ -16,9 +9,9 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,15 +21,12 @@ from engram.core import Cost, Learner, Lesson, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged
 from engram.evaluate import Evaluation, Moment, curves_of, evaluate, look, read_moment
-from engram.growth import Growth
-from engram.learners import LEARNERS, create, learner_class, learner_settings
-from engram.networks import NETWORKS, Blueprint, network_class
-from engram.own import Origin, Registry
-from engram.settings import Setting, declared
+from engram.learners import create
+from engram.nodes import Node
+from engram.settings import Setting
 from engram.store import Store
 from engram.streams import rebuild
 
-BITS = 3  # raised by every change of the library that changes the bits of a node, or a default
 # How often a position inside a lesson is saved, and the share of the time that saving may take at most.
 CHECKPOINT_SECONDS = Setting(10.0, "seconds", at_least=0).parse(
     "ENGRAM_CHECKPOINT_SECONDS", os.environ.get("ENGRAM_CHECKPOINT_SECONDS", 10.0)
@@ -45,130 +35,7 @@ CHECKPOINT_SHARE = 0.02
 
 CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, bit for bit
 
-Watch = Callable[["Node", Step], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A learner (by name, network and seed) on a stream (by its spec), after the lessons of `path`."""
-
-    learner: str
-    network: Blueprint
-    seed: int
-    stream: Mapping[str, Any]
-    validation: float
-    path: tuple[Growth, ...] = ()
-
-    def child(
-        self,
-        tasks: Sequence[int],
-        settings: Mapping[str, Any],
-        curve: Sequence[int] = (),
-        every: int = 0,
-        evaluate: str = "all",
-    ) -> Node:
-        """The node that learning these tasks, at once, makes of this one."""
-        return self.after(Growth(tuple(tasks), settings, tuple(curve), every, evaluate))
-
-    def after(self, growth: Growth) -> Node:
-        """The node that this lesson makes of this one."""
-        node = replace(self, path=(*self.path, growth))
-        node.__dict__["parent"] = self  # whose key is known
-        return node
-
-    @cached_property
-    def parent(self) -> Node:
-        return replace(self, path=self.path[:-1])
-
-    @property
-    def tasks(self) -> tuple[int, ...]:
-        """The tasks seen on the way here, in order of first appearance."""
-        return tuple(dict.fromkeys(task for growth in self.path for task in growth.tasks))
-
-    @cached_property
-    def measured(self) -> tuple[int, ...] | None:
-        """The places, among the tasks seen, of those that are measured here; None if these are all."""
-        last = self.path[-1]
-        if last.evaluate == "all":
-            return None
-        return tuple(map(self.tasks.index, last.tasks)) if last.evaluate == "current" else ()
-
-    @cached_property
-    def key(self) -> str:
-        if not self.path:
-            network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
-            parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
-            return _hash(*parts, *filter(None, [self._code()]))
-        last = self.path[-1]
-        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured())
-
-    def _code(self) -> dict[str, Any]:
-        """What of the code can change bits beyond `BITS`: a change of the method alone, code that is not ours."""
-        own = {kind: origin.digest for kind, origin in self.own.items()}
-        bits = learner_class(self.learner).bits
-        return {**own, "bits": bits} if bits else own
-
-    @property
-    def own(self) -> dict[str, Origin]:
-        """Where the learner and the network come from, if they are not the library's."""
-        found = {"learner": LEARNERS.origin(self.learner), "network": NETWORKS.origin(self.network.name)}
-        return {kind: origin for kind, origin in found.items() if origin is not None}
-
-    def _data(self) -> dict[str, Any]:
-        """What of the stream's spec defines a task's bytes: not where data or code lie, nor how many tasks follow."""
-        return {name: value for name, value in self.stream.items() if name not in ("dataset", "tasks", "place")}
-
-    def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that matter here: those marked `late` do nothing before the second lesson."""
-        known = learner_settings(self.learner)
-        return {name: v for name, v in _changed(known, settings).items() if len(self.path) > 1 or not known[name].late}
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, as plain JSON: enough for another process to grow the node."""
-        own = own_to_json(self.own)
-        return own | {
-            "learner": self.learner,
-            "network": [self.network.name, dict(self.network.settings)],
-            "seed": self.seed,
-            "stream": dict(self.stream),
-            "validation": self.validation,
-            "path": [growth.to_json() for growth in self.path],
-        }
-
-    def stored(self) -> tuple[Any, str | None]:
-        """What the store keeps of it: its last lesson and its parent's key; after the first lesson all there is."""
-        return (self.path[-1].to_json(), self.parent.key) if len(self.path) > 1 else (self.to_json(), None)
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Node:
-        find_own(data)
-        name, network_settings = data["network"]
-        network = Blueprint.of(name, **network_settings)
-        root = Node(data["learner"], network, data["seed"], data["stream"], data["validation"])
-        return root.lineage(data["path"])[-1]
-
-    def lineage(self, growths: Sequence[Sequence[Any]]) -> list[Node]:
-        """This node and those that lessons (as JSON) make of it one after another. Each has its key before the next
-        one asks for it: a key that had to go back to the root would be out of Python's depth after some 450 lessons."""
-        nodes = [self]
-        for growth in growths:
-            nodes.append(nodes[-1].after(Growth.from_json(*growth)))
-            nodes[-1].key  # noqa: B018
-        return nodes
-
-
-def own_to_json(own: Mapping[str, Origin]) -> dict[str, Any]:
-    """Where code that is not the library's own is found again; nothing where there is none."""
-    return {"own": {kind: list(origin) for kind, origin in own.items()}} if own else {}
-
-
-def find_own(data: Mapping[str, Any]) -> None:
-    """Make the learner and the network known that a node or run of another process or day has; refuse others."""
-    registries: dict[str, Registry[Any]] = {"learner": LEARNERS, "network": NETWORKS}
-    for kind, (place, digest) in data.get("own", {}).items():
-        if place is None:
-            raise BadSetting(f"its {kind} was defined in a running program; run that program again")
-        registries[kind].find_again(place, digest)
+Watch = Callable[[Node, Step], None]
 
 
 def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | None = None) -> Row:
@@ -351,21 +218,5 @@ def _rebuilt(spec: str, validation: float) -> Stream:
     return rebuild(json.loads(spec)).with_validation(validation)
 
 
-def _changed(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that are not at their defaults: a key does not change when a setting is added to the library."""
-    parsed = {name: known[name].parse(name, value) for name, value in settings.items()}
-    return {name: value for name, value in parsed.items() if value != known[name].default}
-
-
 def _ignore(node: Node, step: Step) -> None:
     """Watch nothing."""
-
-
-def _machine() -> list[Any]:
-    """What of the machine and the libraries can change bits."""
-    return [BITS, torch.__version__.split("+")[0], "1 thread", "no denormals"]
-
-
-def _hash(*parts: Any) -> str:
-    text = json.dumps(parts, sort_keys=True, default=dict)
-    return hashlib.sha256(text.encode()).hexdigest()[:40]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from engram.execute.pool import _Process
 from engram.execute.worker import Worker
 from engram.networks import Blueprint
-from engram.tree import Node
+from engram.nodes import Node
 
 ROOT = Node("finetune", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from engram.execute import execute
+from engram.nodes import Growth, Node
 from engram.record import Record
 from engram.request import prepare
 from engram.runs import Run, record_of
 from engram.store import Store
-from engram.tree import Growth, Node
 
 GRID = {
     "widths": ["12", "10"],

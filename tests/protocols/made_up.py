@@ -8,8 +8,8 @@ from typing import Any
 from engram.core import Cost, Curve, Row
 from engram.errors import Diverged
 from engram.networks import Blueprint
+from engram.nodes import Node
 from engram.protocols import Kept, Outcome, Protocol, outcome_of
-from engram.tree import Node
 
 EVERY = 10  # steps between two moments
 COST = Cost({"total": 0}, 0, 0.0)

@@ -6,8 +6,8 @@ import pytest
 from made_up import World
 
 from engram.networks import Blueprint
+from engram.nodes import Node
 from engram.protocols import Outcome, protocol
-from engram.tree import Node
 
 ROOT = Node("ewc", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 GRID = [{"rate": 0.1, "batch": 4}, {"rate": 0.01, "batch": 4}, {"rate": 0.001, "batch": 4}]

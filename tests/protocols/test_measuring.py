@@ -6,8 +6,8 @@ import pytest
 
 from engram.errors import BadSetting
 from engram.networks import Blueprint
+from engram.nodes import Growth, Node
 from engram.protocols import Measuring, Outcome, protocol, read_evaluate
-from engram.tree import Growth, Node
 
 ROOT = Node("finetune", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 

@@ -6,8 +6,8 @@ import pytest
 
 from engram.errors import BadSetting, Diverged, UnknownName
 from engram.networks import Blueprint
+from engram.nodes import Node
 from engram.protocols import PROTOCOLS, Outcome, RunFailed, protocol
-from engram.tree import Node
 
 ROOT = Node("ewc", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 GRID = [{"rate": 0.1}, {"rate": 0.01}, {"rate": 0.001}]

@@ -9,9 +9,10 @@ from engram.errors import EngramError, Stopped, StoreTrouble
 from engram.execute.progress import Progress
 from engram.execute.tidying import settle
 from engram.execute.walk import Walk
+from engram.nodes import Node
 from engram.protocols import Outcome
 from engram.store import Store
-from engram.tree import Node, Watch, grow
+from engram.tree import Watch, grow
 
 
 def grow_here(walks: Sequence[Walk], store: Store, progress: Progress) -> None:

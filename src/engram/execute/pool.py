@@ -20,9 +20,9 @@ from engram.errors import EngramError, StoreTrouble, of_kind
 from engram.execute.progress import Progress
 from engram.execute.tidying import settle
 from engram.execute.walk import Walk
+from engram.nodes import Node
 from engram.protocols import Outcome
 from engram.store import Store
-from engram.tree import Node
 
 TRIES = 3
 PATIENCE_SECONDS = 20  # for workers to save their position when they are asked to stop

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.core import Row
 from engram.errors import EngramError
+from engram.nodes import Node
 from engram.protocols import Outcome, outcome_of
 from engram.runs import Result, Run, result_to_json
 from engram.store import Store
-from engram.tree import Node
 
 
 class Walk:

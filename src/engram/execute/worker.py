@@ -17,8 +17,9 @@ from typing import Any, TextIO
 
 from engram.core import Step
 from engram.errors import EngramError, Stopped, StoreTrouble
+from engram.nodes import Node
 from engram.store import Store
-from engram.tree import Node, grow
+from engram.tree import grow
 
 TELL_SECONDS = 0.2
 _PR_SET_PDEATHSIG = 1

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 from engram.core import Row
 from engram.errors import BadSetting, EngramError
+from engram.nodes import Node
 from engram.protocols.curves import Peeked, View
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.settings import apply, declared, resolve
-from engram.tree import Node
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, decision, grown
 from engram.protocols.selection import leaders
 from engram.protocols.two_tasks import TwoTasks, chosen_of
-from engram.tree import Node
 
 
 class Prescient(TwoTasks):

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Outcome, Policy, RunFailed, decision, grown
 from engram.protocols.selection import leaders, stopping_moment
 from engram.protocols.two_tasks import TwoTasks, chosen_of
 from engram.settings import setting
-from engram.tree import Node
 
 
 class Realistic(TwoTasks):

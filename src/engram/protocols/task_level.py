@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, decision, grown
-from engram.tree import Node
 
 
 class TaskLevel(Protocol):

@@ -11,10 +11,10 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.learners import learner_settings
+from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Outcome, Protocol, grown
 from engram.settings import setting
-from engram.tree import Node
 
 Grown = Generator[list[Node], list[Outcome], list[Node]]
 

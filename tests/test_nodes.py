@@ -1,0 +1,134 @@
+"""Keys name what can change bits and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from paths import path_of
+
+from engram.learners import learner_class, learner_settings
+from engram.nodes import Node
+from engram.request import prepare
+from engram.settings import Setting
+
+KEYS = {  # of the second node of a path, by today's code: whoever changes one makes every store train again
+    ("split-digits", "finetune", "widths=12-10"): "afa41afc3075bafb5e79761799d084d97fb71d0b",
+    ("permuted-digits", "ewc", "strength=10 rate=0.01"): "bc604a5cebe7766c3450d9ec4889511548b86c4f",
+    ("split-digits", "icarl", "exemplars=5"): "2ec419c438c0bcf507eb13b3e70006ccd7b574db",
+}
+
+
+@pytest.mark.parametrize("asked", KEYS)
+def test_keys_of_the_library_s_own_learners_stay_as_they_are(asked, monkeypatch):
+    monkeypatch.setattr("engram.nodes.torch_version", lambda: "2.13.0")
+    stream, learner, words = asked
+    settings = dict(word.split("=") for word in words.split())
+    run = prepare(stream, learner, tasks=5, seed=3, settings=settings)
+    node = run.root.child([0], run.grid[0]).child([1], run.grid[0], evaluate="none")
+    assert node.key == KEYS[asked]
+
+
+def test_a_key_is_the_same_in_every_process():
+    script = (
+        "from engram.request import prepare\n"
+        "run = prepare('split-digits', 'ewc', seed=3, settings={'widths': '12-10'})\n"
+        "print(run.key, run.root.child([0], run.grid[0]).child([1], run.grid[0]).key)"
+    )
+    run = prepare("split-digits", "ewc", seed=3, settings={"widths": "12-10"})
+    here = [run.key, run.root.child([0], run.grid[0]).child([1], run.grid[0]).key]
+    for environment in (
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "77", "TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8"},
+    ):
+        found = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert found.stdout.split() == here
+
+
+def test_a_node_that_went_through_json_has_its_key():
+    node = path_of()[-1]
+    assert Node.from_json(node.to_json()).key == node.key
+
+
+def test_a_long_path_went_through_json_too():
+    node = path_of(tasks=1)[0]
+    for task in range(1, 1200):
+        node = node.child([task], node.path[0].settings)
+        assert node.key
+    assert Node.from_json(node.to_json()).key == node.key
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"learner": "si"},
+        {"seed": 1},
+        {"stream": "permuted-digits"},
+        {"stream_tasks": 2},
+        {"rate": 0.5},
+        {"epochs": 2},
+        {"batch": 95},
+        {"widths": "12-11"},
+        {"optimizer": "sgd"},
+        {"heads": "masked"},
+        {"loss_over": "task"},
+        {"tasks": 2},
+    ],
+)
+def test_whatever_can_change_bits_changes_the_key(change):
+    assert path_of(**change)[-1].key != path_of()[-1].key
+
+
+def test_the_curve_the_validation_share_and_the_versions_are_in_the_key(monkeypatch):
+    node = path_of()[0]
+    assert node.parent.child([0], node.path[-1].settings, [0, 1]).key != node.key
+    assert replace(node, validation=0.1).key != node.key
+    for name, value in (("BITS", 99), ("torch_version", lambda: "2.0.0")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"engram.nodes.{name}", value)
+            assert replace(node).key != node.key
+
+
+def test_a_setting_that_a_later_version_adds_does_not_change_the_key(monkeypatch):
+    node = path_of()[0]
+    later = {**learner_settings(node.learner), "new": Setting(1, "added later")}
+    monkeypatch.setattr("engram.nodes.learner_settings", lambda name: later)
+    settings = node.path[-1].settings
+    assert node.parent.child([0], {**settings, "new": 1}).key == node.key
+    assert node.parent.child([0], {**settings, "new": 2}).key != node.key
+
+
+def test_where_the_data_lies_and_how_many_tasks_follow_is_not_in_the_key():
+    short, long = (path_of(stream="permuted-digits", stream_tasks=count)[-1] for count in (3, 8))
+    assert short.key == long.key
+    assert replace(short, stream={**short.stream, "dataset": "/elsewhere/digits.npz"}).key == short.key
+
+
+def test_settings_that_act_late_share_the_first_task_only():
+    weak, strong = (path_of("ewc", strength=value) for value in (1, 1000))
+    assert weak[0].key == strong[0].key
+    assert weak[1].key != strong[1].key
+
+
+def test_a_long_path_has_a_key_in_another_process():
+    node = path_of(tasks=1)[0]
+    for task in range(1, 2000):
+        node = node.child([task % 5], node.path[0].settings)
+        assert node.key
+    assert Node.from_json(node.to_json()).key == node.key
+
+
+def test_a_change_of_one_method_alone_changes_its_keys_only(monkeypatch):
+    ewc, finetune = (path_of(learner=name, tasks=1)[0].key for name in ("ewc", "finetune"))
+    monkeypatch.setattr(learner_class("ewc"), "bits", 1)
+    assert path_of(learner="ewc", tasks=1)[0].key != ewc
+    assert path_of(learner="finetune", tasks=1)[0].key == finetune
