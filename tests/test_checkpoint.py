@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
 import pytest
@@ -10,7 +9,7 @@ import torch
 
 from engram import checkpoint
 from engram.core import State, canonical
-from engram.errors import DamagedFile, StoreTrouble
+from engram.errors import DamagedFile
 
 KEY = "k" * 40
 STATE = State({"z": torch.tensor([1.5, -0.0]), "a": torch.arange(6).view(2, 3)}, {"step": 3, "names": [[None, 1]]})
@@ -57,48 +56,8 @@ def test_a_checkpoint_of_another_node_is_refused():
         checkpoint.decode(checkpoint.encode(STATE, KEY), "other", "file.x")
 
 
-def test_writing_replaces_and_leaves_nothing_else(tmp_path):
-    path = tmp_path / "folder" / "file"
-    for content in (b"first", b"second"):
-        checkpoint.write(path, content)
-        assert path.read_bytes() == content
-    assert list(path.parent.iterdir()) == [path]
-
-
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk_keeps_the_old_file_and_names_path_and_bytes(call, tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    checkpoint.write(path, b"old")
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, call, full)
-    with pytest.raises(StoreTrouble, match=f"disk is full: {path} needs 12345 bytes; free some space"):
-        checkpoint.write(path, b"x" * 12345)
-    monkeypatch.undo()
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-    checkpoint.write(path, b"new")
-    assert path.read_bytes() == b"new"
-
-
-def test_a_folder_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "folder").write_text("in the way")
-    with pytest.raises(StoreTrouble, match=r"folder/file cannot be written \(.+\); check the folder's permissions"):
-        checkpoint.write(tmp_path / "folder" / "file", b"")
-
-
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 def test_a_pipe_or_a_device_is_not_opened(make, tmp_path):
     make(tmp_path / "file")
     with pytest.raises(DamagedFile, match="file is not a regular file; it was not used"):
         checkpoint.read(tmp_path / "file", KEY)
-
-
-@pytest.mark.parametrize("name", ["file", ".writing-file"])
-def test_a_pipe_in_the_way_of_a_write_is_replaced(name, tmp_path):
-    os.mkfifo(tmp_path / name)
-    checkpoint.write(tmp_path / "file", checkpoint.encode(STATE, KEY))
-    assert checkpoint.read(tmp_path / "file", KEY).plain == STATE.plain
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -1,18 +1,12 @@
 """A learner's state as one file that proves itself: safetensors and JSON behind our own sha256. Loading runs no code.
 
-    engram-checkpoint 1 <sha256 of the rest>\\n  <safetensors bytes, the plain part and the owner's key in its metadata>
-
-A file appears under its name whole or not at all: temporary file, fsync, rename, fsync of the folder. A path has one
-writer at a time (the store's locks), so its temporary file has a fixed name and a crash leaves no litter behind.
+engram-checkpoint 1 <sha256 of the rest>\\n  <safetensors bytes, the plain part and the owner's key in its metadata>
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
-import os
 import stat
 from pathlib import Path
 
@@ -21,7 +15,7 @@ import safetensors.numpy
 import safetensors.torch
 
 from engram.core import State, canonical
-from engram.errors import DamagedFile, DiskFull, StoreTrouble
+from engram.errors import DamagedFile
 
 _MAGIC = b"engram-checkpoint 1 "
 _HEADER = len(_MAGIC) + 64 + 1
@@ -76,40 +70,3 @@ def read(path: Path, key: str) -> State:
     with path.open("rb") as file:
         start = file.read(_HEADER)
         return _decode(start, file.read() if start.startswith(_MAGIC) else b"", key, path)
-
-
-def temporary(path: Path) -> Path:
-    """Where the content of a path is written before it gets its name."""
-    return path.with_name(f".writing-{path.name}")
-
-
-def write(path: Path, *content: bytes) -> None:
-    """Put the content, in as many parts as it comes, under the path: whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary(path).unlink(missing_ok=True)  # whatever it is: opening a pipe would wait for its reader
-        with temporary(path).open("xb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary(path), path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary(path).unlink(missing_ok=True)
-        raise trouble(error, path, sum(map(len, content))) from error
-
-
-def trouble(error: OSError, path: Path, size: int) -> StoreTrouble:
-    """What went wrong with a file of the store, in a sentence."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"the disk is full: {path} needs {size} bytes; free some space and run 'engram resume'")
-    return StoreTrouble(f"{path} cannot be written ({error.strerror or error}); check the folder's permissions")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

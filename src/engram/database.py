@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from engram import checkpoint
+from engram import files
 from engram.errors import StoreTrouble
 
 WAIT_SECONDS = 60.0  # for a process that has locked the file and writes nothing
@@ -114,7 +114,7 @@ class Database:
         if self._file and _identity(self.path) != self._file:
             return self._moved()
         if "disk is full" in str(error):
-            return checkpoint.trouble(OSError(errno.ENOSPC, str(error)), self.path, self._bytes)
+            return files.trouble(OSError(errno.ENOSPC, str(error)), self.path, self._bytes)
         if any(words in str(error) for words in ("readonly", "unable to open", "disk I/O")):
             return StoreTrouble(
                 f"{self.path} cannot be used ({error}); check the folder and its permissions, or choose another --store"

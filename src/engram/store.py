@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engram import checkpoint, formats
+from engram import checkpoint, files, formats
 from engram.core import Row, State
 from engram.database import Database
 from engram.errors import BadSetting, DamagedFile, EngramError, StoreTrouble, of_kind
@@ -65,7 +65,7 @@ class Store:
 
     def commit(self, key: str, spec: Any, row: Row, state: State, parent: str | None = None) -> None:
         """A node is grown: its checkpoint first, then the fact. `spec` is what made it of its parent, or of nothing."""
-        checkpoint.write(self._checkpoint(key), *checkpoint.parts(state, key))
+        files.write(self._checkpoint(key), *checkpoint.parts(state, key))
         with self._database.transaction():
             known = self._nodes.get(key) or {"row": None, "grown": 0}
             kept = row_to_json(known["row"] or row)
@@ -97,7 +97,7 @@ class Store:
         """Remember a position; of the two files the older one is replaced, so that a good one is always there."""
         number = 1 + max((n for n, _ in self._partials(key)), default=0)
         target = self._partial(key, number % 2)
-        checkpoint.write(target, *checkpoint.parts(State(state.tensors, {**state.plain, "number": number}), key))
+        files.write(target, *checkpoint.parts(State(state.tensors, {**state.plain, "number": number}), key))
 
     def partial(self, key: str) -> State | None:
         """The latest position that is undamaged."""
@@ -107,7 +107,7 @@ class Store:
         for slot in (0, 1):
             path = self._partial(key, slot)
             path.unlink(missing_ok=True)
-            checkpoint.temporary(path).unlink(missing_ok=True)
+            files.temporary(path).unlink(missing_ok=True)
 
     def _partials(self, key: str) -> list[tuple[int, State]]:
         states = [self._load(self._partial(key, slot), key) for slot in (0, 1)]
@@ -255,7 +255,7 @@ def _open(path: Path) -> int:
         path.parent.mkdir(exist_ok=True)
         return os.open(path, os.O_CREAT | os.O_RDWR)
     except OSError as error:
-        raise checkpoint.trouble(error, path, 0) from error
+        raise files.trouble(error, path, 0) from error
 
 
 def _acquired(descriptor: int, path: Path) -> bool:

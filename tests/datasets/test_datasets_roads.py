@@ -12,8 +12,8 @@ import time
 import pytest
 from toy_entries import CONTENT, FILES, everything_in, stored, tar_gz
 
-from engram import datasets
-from engram.datasets import api, download, roads
+from engram import datasets, files
+from engram.datasets import api, download
 from engram.datasets.catalogue import Debian, Download, Tarball
 from engram.errors import DamagedFile, DataUnavailable
 
@@ -254,7 +254,7 @@ def test_a_full_disk(fetch, server, data, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(roads.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     server.answers = dict(FILES)
     with pytest.raises(DataUnavailable, match="No space left on device"):
         fetch(Download(server.url))

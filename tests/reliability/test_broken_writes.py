@@ -13,7 +13,7 @@ import pytest
 import torch
 from forking import Ticks, facts, run_child, watched
 
-from engram import checkpoint
+from engram import checkpoint, files
 from engram.core import Cost, Row, State
 from engram.database import Database
 from engram.errors import StoreTrouble
@@ -35,16 +35,16 @@ def small_run():
 def test_killed_at_each_system_call_of_a_write(moment, tmp_path):
     """fsync of the file, rename, fsync of the folder: before and after each."""
     path = tmp_path / "n.engram"
-    checkpoint.write(path, checkpoint.encode(OLD, "n"))
+    files.write(path, checkpoint.encode(OLD, "n"))
 
     def write():
         ticks = Ticks(("write", moment))
         os.fsync, os.replace = ticks.around("write", os.fsync), ticks.around("write", os.replace)
-        checkpoint.write(path, checkpoint.encode(NEW, "n"))
+        files.write(path, checkpoint.encode(NEW, "n"))
 
     assert run_child(write) == -signal.SIGKILL
     assert checkpoint.read(path, "n").plain["which"] == (1.0 if moment <= 3 else 2.0)
-    checkpoint.write(path, checkpoint.encode(NEW, "n"))
+    files.write(path, checkpoint.encode(NEW, "n"))
     assert checkpoint.read(path, "n").plain["which"] == 2.0
     assert list(tmp_path.iterdir()) == [path]
 
@@ -52,13 +52,13 @@ def test_killed_at_each_system_call_of_a_write(moment, tmp_path):
 @pytest.mark.parametrize("limit", [0, 1, 84, 85, 86, 4096, SIZE // 2, SIZE - 1])
 def test_killed_by_the_kernel_in_the_middle_of_a_write(limit, tmp_path):
     path = tmp_path / "n.engram"
-    checkpoint.write(path, checkpoint.encode(OLD, "n"))
+    files.write(path, checkpoint.encode(OLD, "n"))
 
     def write():
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        checkpoint.write(path, checkpoint.encode(NEW, "n"))
+        files.write(path, checkpoint.encode(NEW, "n"))
 
     assert run_child(write) == -signal.SIGXFSZ
     assert checkpoint.read(path, "n").plain["which"] == 1.0

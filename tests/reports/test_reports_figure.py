@@ -32,3 +32,18 @@ def test_a_place_that_cannot_be_written(record, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BadSetting, match="cannot be written"):
         draw_progress([record()], tmp_path / "file" / "f.png")
+
+
+def test_a_figure_that_cannot_be_drawn_leaves_the_old_one(record, tmp_path, monkeypatch):
+    path = draw_progress([record()], tmp_path / "f.svg")
+    before = path.read_bytes()
+
+    def half(figure, file, **_):
+        file.write(b"half")
+        raise ValueError("no such colour")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", half)
+    with pytest.raises(BadSetting, match="cannot be written"):
+        draw_progress([record()], path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

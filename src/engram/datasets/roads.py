@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from engram import files
 from engram.datasets import digest, local, sheets
 from engram.datasets.archive import members
 from engram.datasets.catalogue import DataFile, Debian, Download, Entry, Npm, Tarball
@@ -56,20 +56,11 @@ def _try(
 
 def store(stream: BinaryIO, file: DataFile, target: Path, where: str, scratch: Path) -> None:
     """Write a stream under its final name if, and only if, it is the file that the catalogue promises."""
-    temporary = scratch / f"{uuid.uuid4().hex}.part"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as out:
+        with files.replacing(target, beside=scratch / f"{uuid.uuid4().hex}.part") as out:
             digest.check(stream, file, where, out.write)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, target)
-        _sync_folder(target.parent)
     except OSError as error:
         raise _unwritable(target, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def _deliver(road: Any, entry: Entry, wanted: list[DataFile], scratch: Path, timeout: float) -> Deliveries:
@@ -183,13 +174,3 @@ def _unwritable(path: Path, error: OSError) -> DataUnavailable:
     return DataUnavailable(
         f"{path} cannot be written: {error.strerror or error}; make room, or set ENGRAM_CACHE to another folder"
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the system lets a folder be opened."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

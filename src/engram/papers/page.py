@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engram.checkpoint import write
+from engram.files import write
 from engram.papers.paper import Experiment, Line, Paper, Table
 from engram.reports.summary import done
 from engram.reports.tables import written

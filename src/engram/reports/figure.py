@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engram import files
 from engram.errors import BadSetting
 from engram.metrics import spread
 from engram.record import Record
@@ -57,8 +58,8 @@ def draw_panels(rows: Sequence[tuple[str, Panels]], path: Path) -> Path:
 def save(figure: Any, path: Path) -> Path:
     """Write a figure, or say in a sentence why it cannot be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
+        with files.replacing(path) as file:
+            figure.savefig(file, dpi=130, format=path.suffix[1:] or None)
     except (OSError, ValueError) as error:
         raise BadSetting(f"the figure cannot be written to {path} ({error}); choose another place") from error
     return path
