@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from engram.errors import BadRecord, BadSetting, EngramError
 from engram.protocols import Choice, curves, select_prescient, select_realistic, selection
 from engram.protocols.curves import Peeked, read_runs
-from engram.protocols.selection import AT_STOP, Step, highest, stopping, stopping_moment
+from engram.protocols.selection import AT_STOP, Judge, highest, stopping, stopping_moment
 
 
 def run(topology="a", first_rate=0.01, second_rate=0.001, d1=(0.9,), d2=(0.5, 0.945, 0.95), union=(0.9, 0.7, 0.4), **k):
@@ -168,7 +168,7 @@ WAYS_TO_CHEAT = [
 def test_a_step_cannot_reach_what_it_did_not_declare(step, cheat):
     (recorded,) = read_runs([run()])
     with pytest.raises((Peeked, AttributeError)):
-        Step(step.sees, cheat).look(recorded, at_stop=0.5)
+        Judge(step.sees, cheat).look(recorded, at_stop=0.5)
 
 
 @pytest.mark.parametrize("curve", ["d1", "d2"])

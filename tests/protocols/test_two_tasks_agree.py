@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import EVERY, World, key_of
 
-from engram.protocols import protocol, select_prescient, select_realistic
+from engram.protocols import protocol, select_prescient, select_realistic, selection
+from engram.protocols.selection import Judge
 
 ACCURACY = st.integers(0, 12).map(lambda n: n / 12)  # coarse, so that there are ties
 FRACTION = st.sampled_from([0.3, 0.9, 0.99, 0.999, 1.0])
@@ -40,6 +42,34 @@ def choose(world, name, **options):
     kept = world.drive(protocol(name, second_rate=world.second_rates, **options))
     key, stop = key_of(kept.path[1]), kept.stop // EVERY
     return world.second[key]["union"][stop], list(world.second).index(key), stop, kept.ties
+
+
+def judges_by(judge):
+    """A step that sees the same curve as the one that it takes the place of, and makes something else of it."""
+    return lambda curve, *more: Judge(frozenset({curve}), lambda seen: judge(seen[curve]))
+
+
+@pytest.mark.parametrize(
+    "name, step, other, choice",
+    [
+        ("prescient", "highest", judges_by(min), (0.6, 1, 1)),
+        ("prescient", "first_highest", judges_by(lambda curve: 2), (0.1, 0, 2)),
+        ("realistic", "stopping", judges_by(lambda curve: 0), (0.9, 0, 0)),
+        ("realistic", "AT_STOP", Judge(frozenset({"at_stop"}), lambda seen: -seen["at_stop"]), (0.2, 0, 1)),
+    ],
+)
+def test_a_policy_and_its_selection_take_the_same_steps(monkeypatch, name, step, other, choice):
+    """Another step in the place of one changes both alike: there is no second copy of it."""
+    world = World((5,), (0.1,), (0.03, 0.02))
+    world.first[5, 0.1] = {"d1": [0.5, 0.6]}
+    world.second[5, 0.1, 0.03] = {"d2": [0.1, 0.9, 0.9], "union": [0.9, 0.2, 0.1]}
+    world.second[5, 0.1, 0.02] = {"d2": [0.1, 0.9, 0.9], "union": [0.5, 0.6, 0.5]}
+    select = {"prescient": select_prescient, "realistic": select_realistic}[name]
+    before = select(world.runs())
+    monkeypatch.setattr(selection, step, other)
+    chosen = select(world.runs())
+    assert choose(world, name)[:3] == (chosen.value, chosen.run, chosen.stop) == choice
+    assert chosen != before
 
 
 @EXAMPLES

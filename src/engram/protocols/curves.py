@@ -12,7 +12,7 @@ import numpy as np
 
 from engram.errors import BadRecord, EngramError
 
-Curve: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Accuracies: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 RATES = ("first_rate", "second_rate")
 CURVES = ("d1", "d2", "union")
@@ -48,15 +48,27 @@ class View(Mapping[str, Any]):
         return len(self._shown)
 
 
+class Candidate:
+    """Something to choose, known by its curves: a recorded run, or what a policy is told about a node."""
+
+    curves: Mapping[str, Any]
+
+    def view(self, sees: Iterable[str], **more: float) -> View:
+        """What a step is shown; `more` are single values that the curves do not have by themselves."""
+        return View({**self.curves, **more}, sees)
+
+    def at(self, curve: str, moment: int) -> float:
+        """One accuracy of a curve, be it one that can be looked at only once."""
+        values = self.curves[curve]
+        return float(values(moment) if callable(values) else values[moment])
+
+
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(Candidate):
     """A checked run: what was set before retraining, in a form that can be compared, and its curves by name."""
 
     beginning: Hashable
-    curves: Mapping[str, Curve]
-
-    def view(self, sees: Iterable[str], **more: float) -> View:
-        return View({**self.curves, **more}, sees)
+    curves: Mapping[str, Accuracies]
 
 
 def read_runs(runs: Iterable[Mapping[str, Any]], validation: bool = False) -> list[Recorded]:
@@ -107,7 +119,7 @@ def _read(index: int, run: Mapping[str, Any], names: Sequence[str]) -> Recorded:
     return Recorded((_frozen(index, run["topology"]), float(run["first_rate"])), curves)
 
 
-def _curve(index: int, name: str, values: Any) -> Curve:
+def _curve(index: int, name: str, values: Any) -> Accuracies:
     """Accuracies in memory of their own that nobody can write to, so that no step can alter what another sees."""
     try:
         array = np.asarray(values, dtype=np.float64)

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 from engram.core import Row
 from engram.errors import BadSetting, EngramError
 from engram.nodes import Node
-from engram.protocols.curves import Peeked, View
+from engram.protocols.curves import Candidate, Peeked, View
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.settings import apply, declared, resolve
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Candidate):
     """What a policy is told about a node: validation accuracy on the tasks seen and the curves that its protocol
     declares, with the steps at which they were measured; or why the node failed."""
 

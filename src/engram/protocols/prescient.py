@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, decision, grown
-from engram.protocols.selection import leaders
+from engram.protocols.selection import by_highest, moment_of_highest
 from engram.protocols.two_tasks import TwoTasks, chosen_of
 
 
@@ -35,13 +35,12 @@ class Prescient(TwoTasks):
             for node in self.retrainings(start, first[k].path[-1].settings)
         ]
         outcomes = yield second
-        scores = {k: max(outcomes[k].curves["union"]) for k in grown(outcomes)}
-        chosen, *ties = leaders(scores)
-        union = outcomes[chosen].curves["union"]
-        stop = outcomes[chosen].steps[union.index(max(union))]
+        ranking = by_highest({k: outcomes[k] for k in grown(outcomes)}, "union")
+        chosen = ranking.best
+        stop = outcomes[chosen].steps[moment_of_highest(outcomes[chosen], "union")]
         candidates = [{**chosen_of(first[k]), "second_rate": rate} for k in places for rate in self.second_rate]
-        decisions = decision("best accuracy on both tasks, test data", candidates, scores, chosen)
-        return Kept((second[chosen].parent, second[chosen]), stop, len(ties), tuple(decisions))
+        decisions = decision("best accuracy on both tasks, test data", candidates, ranking.scores, chosen)
+        return Kept((second[chosen].parent, second[chosen]), stop, len(ranking.ties), tuple(decisions))
 
     def size(self, roots: int, tasks: int, grid: Grid) -> int:
         first = roots * len(grid)

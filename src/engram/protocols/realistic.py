@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Outcome, Policy, RunFailed, decision, grown
-from engram.protocols.selection import leaders, stopping_moment
+from engram.protocols.selection import by_highest, by_stop, stops
 from engram.protocols.two_tasks import TwoTasks, chosen_of
 from engram.settings import setting
 
@@ -53,39 +51,34 @@ class Realistic(TwoTasks):
     def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         first = self.beginnings(roots, grid)
         outcomes = yield first
-        scores = {k: max(_seen(outcomes[k], self.first_curve)) for k in grown(outcomes)}
-        chosen, *ties = leaders(scores)
-        decisions = decision(f"best accuracy on the first task, {self._data}", [*map(chosen_of, first)], scores, chosen)
+        by_first = by_highest(_measured(outcomes, self.first_curve), self.first_curve)
+        chosen = by_first.best
+        on_first = f"best accuracy on the first task, {self._data}"
+        decisions = decision(on_first, [*map(chosen_of, first)], by_first.scores, chosen)
         starts = yield from self.starting_points([first[chosen]], [outcomes[chosen]])
         second = self.retrainings(starts[0], first[chosen].path[-1].settings)
         outcomes = yield second
-        stops = {k: self._stop(outcomes[k]) for k in grown(outcomes)}
-        scores = {k: self._score(outcomes[k], stop) for k, stop in stops.items()}
-        last, *more_ties = leaders(scores)
-        stop = outcomes[last].steps[stops[last]]
-        on = "the second task" if self.strict else "both tasks"
+        retrained = _measured(outcomes, self.second_curve)
+        moments = stops(retrained, self.second_curve, self.stop_fraction)
+        by_second = by_stop(retrained, self.second_curve if self.strict else "union_at_stop", moments)
+        last = by_second.best
+        on_second = f"accuracy on {'the second task' if self.strict else 'both tasks'} at the stop, {self._data}"
         rates = [{"second_rate": rate} for rate in self.second_rate]
-        decisions += decision(f"accuracy on {on} at the stop, {self._data}", rates, scores, last)
-        return Kept((starts[0], second[last]), stop, len(ties) + len(more_ties), tuple(decisions))
+        decisions += decision(on_second, rates, by_second.scores, last)
+        ties = len(by_first.ties) + len(by_second.ties)
+        return Kept((starts[0], second[last]), outcomes[last].steps[moments[last]], ties, tuple(decisions))
 
     @property
     def _data(self) -> str:
         return "held-out data" if self.strict else "test data"
 
-    def _stop(self, outcome: Outcome) -> int:
-        return stopping_moment(np.asarray(_seen(outcome, self.second_curve)), self.stop_fraction)
-
-    def _score(self, outcome: Outcome, stop: int) -> float:
-        if self.strict:
-            return float(outcome.curves[self.second_curve][stop])
-        return float(outcome.curves["union_at_stop"](stop))
-
     def size(self, roots: int, tasks: int, grid: Grid) -> int:
         return roots * len(grid) + len(self.second_rate) + (1 if self.start == "best" else 0)
 
 
-def _seen(outcome: Outcome, curve: str) -> Sequence[float]:
-    if curve not in outcome.curves:
+def _measured(outcomes: Sequence[Outcome], curve: str) -> dict[int, Outcome]:
+    """Those that did not fail, by their places; all of them have the curve to choose by."""
+    found = {place: outcomes[place] for place in grown(outcomes)}
+    if not all(curve in outcome.curves for outcome in found.values()):
         raise RunFailed("there are no validation samples to choose by; give every class at least 2 training samples")
-    values: Sequence[float] = outcome.curves[curve]
-    return values
+    return found

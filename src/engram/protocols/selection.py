@@ -17,8 +17,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from engram.errors import BadSetting
-from engram.protocols.curves import Curve, Recorded, View, read_runs
+from engram.protocols.curves import Accuracies, Candidate, Recorded, View, read_runs
+
+Candidates = Mapping[int, Candidate]  # by their places
 
 
 @dataclass(frozen=True)
@@ -34,18 +38,57 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step of a selection: what it `sees` of a run, and what it makes of that, a score or a moment."""
+class Judge:
+    """What a step of a selection `sees` of a candidate, and the score or the moment that it makes of that."""
 
     sees: frozenset[str]
     judge: Callable[[View], float]
 
-    def look(self, run: Recorded, **more: float) -> float:
-        """The judgement on a run; `more` are single values that the run's curves do not have by themselves."""
-        return self.judge(run.view(self.sees, **more))
+    def look(self, candidate: Candidate, **more: float) -> float:
+        """The judgement on a candidate; `more` are single values that its curves do not have by themselves."""
+        return self.judge(candidate.view(self.sees, **more))
 
 
-def stopping_moment(d2: Curve, fraction: float) -> int:
+@dataclass(frozen=True)
+class Ranking:
+    """What candidates scored, by their places; the best of them, the earliest of equals, and those that equal it."""
+
+    scores: Mapping[int, float]
+
+    @property
+    def leaders(self) -> list[int]:
+        """The places of all with the highest score, the earliest first."""
+        most = max(self.scores.values())
+        return sorted(place for place, score in self.scores.items() if score == most)
+
+    @property
+    def best(self) -> int:
+        return self.leaders[0]
+
+    @property
+    def ties(self) -> list[int]:
+        return self.leaders[1:]
+
+
+def highest(curve: str) -> Judge:
+    """Scores by the best accuracy of a curve."""
+    return Judge(frozenset({curve}), lambda seen: float(np.max(seen[curve])))
+
+
+def first_highest(curve: str) -> Judge:
+    """Finds the first moment with the best accuracy of a curve."""
+    return Judge(frozenset({curve}), lambda seen: int(np.argmax(seen[curve])))
+
+
+def stopping(curve: str, fraction: float) -> Judge:
+    """Finds the moment at which retraining stops."""
+    return Judge(frozenset({curve}), lambda seen: stopping_moment(np.asarray(seen[curve]), fraction))
+
+
+AT_STOP = Judge(frozenset({"at_stop"}), lambda seen: float(seen["at_stop"]))  # scores by one number, not by a curve
+
+
+def stopping_moment(d2: Accuracies, fraction: float) -> int:
     """The first moment with an accuracy above `fraction` of the curve's highest, or at the highest itself.
 
     "Above" is the paper's text (its code has "at least"); the highest counts as reached, so that there is a moment to
@@ -55,28 +98,34 @@ def stopping_moment(d2: Curve, fraction: float) -> int:
     return int(((d2 > fraction * top) | (d2 == top)).argmax())
 
 
-def highest(curve: str) -> Step:
-    """Scores by the best accuracy of a curve."""
-    return Step(frozenset({curve}), lambda run: float(run[curve].max()))
+def by_highest(candidates: Candidates, curve: str) -> Ranking:
+    """Step: who was best on a curve, at any moment."""
+    return Ranking({place: highest(curve).look(candidate) for place, candidate in candidates.items()})
 
 
-def stopping(curve: str, fraction: float) -> Step:
-    """Finds the moment at which retraining stops."""
-    return Step(frozenset({curve}), lambda run: stopping_moment(run[curve], fraction))
+def moment_of_highest(candidate: Candidate, curve: str) -> int:
+    """Step: when one was best on a curve, for the first time."""
+    return int(first_highest(curve).look(candidate))
 
 
-AT_STOP = Step(frozenset({"at_stop"}), lambda run: float(run["at_stop"]))  # scores by one number, not by a curve
+def stops(candidates: Candidates, curve: str, fraction: float) -> dict[int, int]:
+    """Step: where the retraining of each ends."""
+    return {place: int(stopping(curve, fraction).look(candidate)) for place, candidate in candidates.items()}
+
+
+def by_stop(candidates: Candidates, curve: str, moments: Mapping[int, int]) -> Ranking:
+    """Step: who is best on a curve at the moment of its stop. Only that moment is looked at."""
+    return Ranking({place: AT_STOP.look(c, at_stop=c.at(curve, moments[place])) for place, c in candidates.items()})
 
 
 def select_prescient(runs: Iterable[Mapping[str, Any]]) -> Choice:
     """The best accuracy on D1 ∪ D2 over all runs and moments (algorithm 1): a bound that nobody who has yet to see
     D2 can know how to reach. It selects by the data that it reports."""
     recorded = read_runs(runs)
-    step = highest("union")
-    first, *ties = leaders({index: step.look(run) for index, run in enumerate(recorded)})
-    union = recorded[first].curves["union"]
-    stop = int(union.argmax())
-    return Choice(float(union[stop]), first, stop, tuple(ties))
+    ranking = by_highest(dict(enumerate(recorded)), "union")
+    chosen = recorded[ranking.best]
+    stop = moment_of_highest(chosen, "union")
+    return Choice(chosen.at("union", stop), ranking.best, stop, tuple(ranking.ties))
 
 
 def select_realistic(runs: Iterable[Mapping[str, Any]], stop_fraction: float = 0.99, *, strict: bool = False) -> Choice:
@@ -92,27 +141,19 @@ def select_realistic(runs: Iterable[Mapping[str, Any]], stop_fraction: float = 0
     fraction = _checked(stop_fraction)
     recorded = read_runs(runs, validation=strict)
     d1, d2 = (_measured(recorded[0], name, strict) for name in ("d1", "d2"))
-    group, left_behind = _by_first_training(recorded, highest(d1))
-    stop = {index: int(stopping(d2, fraction).look(recorded[index])) for index in group}
-    decisive = d2 if strict else "union"
-    scores = {i: AT_STOP.look(recorded[i], at_stop=float(recorded[i].curves[decisive][stop[i]])) for i in group}
-    chosen, *ties = leaders(scores)
-    value = float(recorded[chosen].curves["union"][stop[chosen]])
-    return Choice(value, chosen, stop[chosen], tuple(sorted([*left_behind, *ties])))
+    group, left_behind = _by_beginning(recorded, by_highest(dict(enumerate(recorded)), d1))
+    moments = stops(group, d2, fraction)
+    ranking = by_stop(group, d2 if strict else "union", moments)
+    stop = moments[ranking.best]
+    value = recorded[ranking.best].at("union", stop)
+    return Choice(value, ranking.best, stop, tuple(sorted([*left_behind, *ranking.ties])))
 
 
-def leaders(scores: Mapping[int, float]) -> list[int]:
-    """The indices of all runs with the highest score, the earliest first."""
-    most = max(scores.values())
-    return sorted(index for index, score in scores.items() if score == most)
-
-
-def _by_first_training(runs: Sequence[Recorded], step: Step) -> tuple[list[int], list[int]]:
-    """The runs with the topology and first rate that were best on D1, and all others that were as good there."""
-    best = leaders({index: step.look(run) for index, run in enumerate(runs)})
-    beginning = runs[best[0]].beginning
-    group = [index for index, run in enumerate(runs) if run.beginning == beginning]
-    return group, [index for index in best if runs[index].beginning != beginning]
+def _by_beginning(runs: Sequence[Recorded], ranking: Ranking) -> tuple[Candidates, list[int]]:
+    """The runs with the topology and first rate of the best, and the places of all others that were as good."""
+    beginning = runs[ranking.best].beginning
+    group = {place: run for place, run in enumerate(runs) if run.beginning == beginning}
+    return group, [place for place in ranking.leaders if place not in group]
 
 
 def _measured(run: Recorded, name: str, strict: bool) -> str:
