@@ -68,7 +68,7 @@ def test_a_run_with_another_value_is_left_out_and_can_be_asked_for_again(column,
         with pytest.warns(UserWarning, match="is damaged and was not used"):
             store.add_run("r", {"learner": "ewc"})
         assert [(run["key"], run["status"]) for run in store.runs()] == [("r", "pending")]
-    store.forget_damaged_runs()
+    store.delete_damaged_runs()
     assert store.damaged_runs() == 0
 
 

@@ -109,7 +109,7 @@ def test_prune_keeps_the_first_wanted_ones_that_fit(store):
         store.commit(key, {}, make_row(), STATE)
     size = (store.folder / "checkpoints" / "a.engram").stat().st_size
     store.save_partial("d", STATE)
-    freed = store.prune({"a", "b", "c", "d"}, ["c", "c", "a", "b"], keep_bytes=2 * size)
+    freed = store.delete_checkpoints({"a", "b", "c", "d"}, ["c", "c", "a", "b"], keep_bytes=2 * size)
     assert freed == 2 * size
     assert sorted(p.stem for p in (store.folder / "checkpoints").iterdir()) == ["a", "c"]
     assert not list((store.folder / "partial").iterdir())

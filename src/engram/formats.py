@@ -13,7 +13,7 @@ from typing import Any
 from engram.database import Database
 from engram.errors import StoreTrouble
 from engram.record import row_from_json
-from engram.sealed import Shape, Table, Values, seal
+from engram.sealed import SealedTable, Shape, Values, seal
 
 VERSION = 2
 
@@ -78,7 +78,7 @@ def _make(database: Database, version: int) -> None:
         raise database.damaged("there are tables in it, but no format")
     for shape in (NODES, RUNS):
         rows = _rows_of_format_1(database, shape) if version else []
-        table = Table(database, shape)
+        table = SealedTable(database, shape)
         table.create()
         for raw in rows:
             table.insert(raw, seal(shape.name, raw) if _is_whole(shape, raw) else None)

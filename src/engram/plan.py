@@ -26,7 +26,7 @@ CURVES = ("d1", "d1_validation", "d2", "d2_validation", "union")
 
 
 @dataclass(frozen=True)
-class Plan:
+class Forecast:
     """Nodes as all runs together ask for them (`nodes`), each counted once (`distinct`), and those of the latter that
     were grown or failed before (`known`). `seconds` is CPU time of growing the rest, `longest_seconds` what the longest
     run takes at least; both are not numbers where none of the `kinds` of nodes could be measured."""
@@ -59,7 +59,7 @@ class Plan:
         return {**vars(self), **derived}
 
 
-def plan(runs: Sequence[Run], store: Store | None = None, jobs: int = 1) -> Plan:
+def plan(runs: Sequence[Run], store: Store | None = None, jobs: int = 1) -> Forecast:
     """What executing these runs with so many workers would do. Without a store nothing is known yet."""
     if jobs < 1:
         raise BadSetting(f"jobs={jobs} is out of range; it must be at least 1")
@@ -68,7 +68,7 @@ def plan(runs: Sequence[Run], store: Store | None = None, jobs: int = 1) -> Plan
         tree.follow(run)
     found = estimate(list(tree.missing.values()))
     seconds = dict(zip(tree.missing, found.seconds, strict=True))
-    return Plan(
+    return Forecast(
         runs=len(runs),
         nodes=tree.nodes,
         distinct=len(tree.known) + len(tree.missing),

@@ -47,7 +47,7 @@ class Shape:
         return [json.dumps(value) if name in self.json and value is not None else value for name, value in pairs]
 
 
-class Table:
+class SealedTable:
     """The rows of one table, by key."""
 
     def __init__(self, database: Database, shape: Shape):
@@ -82,14 +82,14 @@ class Table:
         places = ", ".join("?" * (len(raw) + 1))
         self.database.write(f"INSERT OR REPLACE INTO {self.shape.name} ({names}) VALUES ({places})", *raw, sha256)
 
-    def drop(self, key: str) -> None:
+    def delete(self, key: str) -> None:
         self.database.write(f"DELETE FROM {self.shape.name} WHERE key = ?", key)
 
     def damaged(self) -> list[int]:
         """The places of the rows that are damaged."""
         return [place for place, _, row in self._read() if row is None]
 
-    def drop_damaged(self) -> None:
+    def delete_damaged(self) -> None:
         for place in self.damaged():
             self.database.write(f"DELETE FROM {self.shape.name} WHERE rowid = ?", place)
 

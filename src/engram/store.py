@@ -26,13 +26,13 @@ from engram.core import Row, State
 from engram.database import Database
 from engram.errors import BadSetting, DamagedFile, EngramError, StoreTrouble, of_kind
 from engram.record import row_to_json
-from engram.sealed import Table
+from engram.sealed import SealedTable
 
 KEEP_BYTES = 64_000_000
 
 
 class Store:
-    """A folder. Any number of processes may use it at once."""
+    """A folder. Any number of processes may use it at once. Whatever takes something out of it is called `delete_…`."""
 
     def __init__(self, folder: str | os.PathLike[str]):
         if not isinstance(folder, (str, os.PathLike)):
@@ -49,7 +49,7 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._nodes, self._runs = (Table(self._database, shape) for shape in (formats.NODES, formats.RUNS))
+        self._nodes, self._runs = (SealedTable(self._database, shape) for shape in (formats.NODES, formats.RUNS))
 
     # Nodes.
 
@@ -70,21 +70,21 @@ class Store:
             known = self._nodes.get(key) or {"row": None, "grown": 0}
             kept = row_to_json(known["row"] or row)
             self._nodes.put(key=key, parent=parent, spec=spec, row=kept, grown=known["grown"] + 1)
-        self.drop_partial(key)
+        self.delete_partial(key)
 
     def fail(self, key: str, spec: Any, error: EngramError, parent: str | None = None) -> None:
         """A node cannot be grown. What was measured there before, if anything, stays."""
         with self._database.transaction():
             if self.row(key) is None:
                 self._nodes.put(key=key, parent=parent, spec=spec, **_words(error), grown=1)
-        self.drop_partial(key)
+        self.delete_partial(key)
 
     def times_grown(self, key: str) -> int:
         found = self._nodes.get(key)
         return found["grown"] if found and found["row"] else 0
 
     def state(self, key: str) -> State | None:
-        """A node's state, or None where it was dropped or is damaged: then the node is grown again."""
+        """A node's state, or None where it was deleted or is damaged: then the node is grown again."""
         return self._load(self._checkpoint(key), key)
 
     def has_state(self, key: str) -> bool:
@@ -103,7 +103,7 @@ class Store:
         """The latest position that is undamaged."""
         return max(self._partials(key), default=(0, None), key=lambda numbered: numbered[0])[1]
 
-    def drop_partial(self, key: str) -> None:
+    def delete_partial(self, key: str) -> None:
         for slot in (0, 1):
             path = self._partial(key, slot)
             path.unlink(missing_ok=True)
@@ -144,22 +144,22 @@ class Store:
         warning."""
         return [run for run in self._runs.all() if run["key"].startswith(prefix)]
 
-    def forget_runs(self, keys: list[str]) -> None:
+    def delete_runs(self, keys: list[str]) -> None:
         for key in keys:
-            self._runs.drop(key)
+            self._runs.delete(key)
 
     def damaged_runs(self) -> int:
         """How many runs cannot be read."""
         return len(self._runs.damaged())
 
-    def forget_damaged_runs(self) -> None:
-        self._runs.drop_damaged()
+    def delete_damaged_runs(self) -> None:
+        self._runs.delete_damaged()
 
     # Housekeeping.
 
-    def prune(self, finished: set[str], wanted: list[str], keep_bytes: int = KEEP_BYTES) -> int:
+    def delete_checkpoints(self, finished: set[str], wanted: list[str], keep_bytes: int = KEEP_BYTES) -> int:
         """Of the nodes of finished runs, keep the checkpoints of `wanted` ones, the first ones as far as `keep_bytes`
-        go; drop the others. Bytes freed."""
+        go; delete the others. Bytes freed."""
         sizes = {path.stem: _size(path) for path in (self.folder / "checkpoints").glob("*.engram")}
         freed, first = 0, dict.fromkeys(key for key in wanted if key in sizes)
         for key in [*first, *(finished & sizes.keys() - first.keys())]:
@@ -170,15 +170,15 @@ class Store:
                 freed += sizes[key]
         left_over = {path.name.removeprefix(".writing-").split(".")[0] for path in (self.folder / "partial").glob("*")}
         for key in left_over & finished.union(wanted):  # by a process that was killed just after its commit
-            self.drop_partial(key)
+            self.delete_partial(key)
         return freed
 
-    def drop_all_but(self, nodes: set[str], checkpoints: set[str]) -> int:
-        """Forget every node but these, every checkpoint but these and every position inside a lesson. Bytes freed.
+    def delete_all_but(self, nodes: set[str], checkpoints: set[str]) -> int:
+        """Delete every node but these, every checkpoint but these and every position inside a lesson. Bytes freed.
         Only for a store in which every run is done."""
         for (key,) in self._read("SELECT key FROM nodes"):
             if key not in nodes:
-                self._nodes.drop(key)
+                self._nodes.delete(key)
         keep = {self._checkpoint(key) for key in checkpoints}
         gone = [p for name in ("checkpoints", "partial") for p in (self.folder / name).glob("*") if p not in keep]
         freed = sum(map(_size, gone))

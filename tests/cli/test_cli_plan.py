@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engram.cli.planning import duration, lines
-from engram.plan import Plan
+from engram.plan import Forecast
 
 GRID = (
     "run", "d5-5a", "--dataset", "digits", "--learner", "finetune", "--protocol", "prescient", "--set",
@@ -81,7 +81,7 @@ def test_a_mistake_is_still_one(train):
 
 
 def test_text_of_a_large_plan_fits_eighty_columns():
-    plan = Plan(
+    plan = Forecast(
         runs=72, nodes=1432, distinct=1216, known=12, seconds=12000, longest_seconds=600, jobs=2, kinds=20,
         measured_kinds=14,
     )  # fmt: skip

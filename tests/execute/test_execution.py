@@ -200,8 +200,10 @@ def test_old_final_checkpoints_go_first_where_room_is_short(store, monkeypatch):
     runs = [small(seed=seed) for seed in range(4)]
     execute(runs, store)
     largest = max(p.stat().st_size for p in (store.folder / "checkpoints").iterdir())
-    prune = Store.prune
-    monkeypatch.setattr(Store, "prune", lambda self, *given: prune(self, *given, keep_bytes=2 * largest))
+    delete_checkpoints = Store.delete_checkpoints
+    monkeypatch.setattr(
+        Store, "delete_checkpoints", lambda self, *given: delete_checkpoints(self, *given, keep_bytes=2 * largest)
+    )
     assert tidy(store) > 0
     assert len(list((store.folder / "checkpoints").iterdir())) == 2
     finals = [run["result"]["path"][-1] for run in store.runs()]
@@ -220,7 +222,7 @@ def test_a_run_whose_checkpoints_are_gone_is_still_done(store):
 def test_clean_up_leaves_the_facts(store):
     execute([small(), small(settings={"rate": 1e30})], store)
     before = measured(store, small())
-    clean_up(store, forget_failed=True)
+    clean_up(store, delete_failed=True)
     assert [run["status"] for run in store.runs()] == ["done"]
     assert measured(store, small()) == before
 

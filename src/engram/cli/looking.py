@@ -72,17 +72,17 @@ def show(
 
 def clean(
     store: Place = STORE,
-    failed: Annotated[bool, typer.Option("--failed", help="Also forget runs that failed or are damaged.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Also delete runs that failed or are damaged.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Drop what nothing needs any more.
+    """Delete what nothing needs any more.
 
     That is: interior checkpoints, positions of runs that will not go on, and old nodes.
     """
     from engram.execute import clean_up
 
     place = open_store(store, must_exist=True)
-    report = clean_up(place, forget_failed=failed)
+    report = clean_up(place, delete_failed=failed)
     if as_json:
         print_json(report)
         return

@@ -11,7 +11,7 @@ from engram.cli.options import open_store
 from engram.cli.output import print_json, say, waiting
 
 if TYPE_CHECKING:
-    from engram.plan import Plan
+    from engram.plan import Forecast
     from engram.runs import Run
 
 
@@ -29,13 +29,13 @@ def show_plan(wanted: Sequence[Run], store: str, jobs: int, as_json: bool) -> No
             say(line)
 
 
-def lines(plan: Plan, store: str) -> list[str]:
+def lines(plan: Forecast, store: str) -> list[str]:
     counts = f"{count(plan.nodes, 'node')} wanted by {count(plan.runs, 'run')}"
     known = f"{plan.shared} shared, {plan.known} in {store}"
     return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan)]
 
 
-def time_line(plan: Plan) -> str:
+def time_line(plan: Forecast) -> str:
     if not plan.to_train:
         return "nothing is left to train"
     if math.isnan(plan.seconds):

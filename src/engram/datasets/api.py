@@ -124,7 +124,7 @@ def _sha256(text: str) -> str | None:
 
 
 @lru_cache(maxsize=_KEPT_IN_MEMORY)
-def _load_entry(entry: Entry, places: tuple[local.Place, ...]) -> Dataset:
+def _load_entry(entry: Entry, places: tuple[local.DataFolder, ...]) -> Dataset:
     from engram.datasets.arrays import dataset
 
     reader = import_module(f"engram.datasets.{entry.kind}")

@@ -15,7 +15,7 @@ from engram.errors import DamagedFile, DataUnavailable
 T = TypeVar("T")
 
 
-class Place(NamedTuple):
+class DataFolder(NamedTuple):
     """A folder that may hold datasets, and the name of the road that leads there."""
 
     road: str
@@ -36,13 +36,13 @@ def cache() -> Path:
     return base / "engram" / "datasets"
 
 
-def places(entry: Entry) -> list[Place]:
+def places(entry: Entry) -> list[DataFolder]:
     """The folders to look in, in order."""
-    found = [Place("cache", cache())]
+    found = [DataFolder("cache", cache())]
     chosen = os.environ.get("ENGRAM_DATA")
     if chosen:
-        found.insert(0, Place("ENGRAM_DATA", Path(chosen).expanduser()))
-    return found + [Place("debian", Path(road.folder)) for road in entry.roads if isinstance(road, Debian)]
+        found.insert(0, DataFolder("ENGRAM_DATA", Path(chosen).expanduser()))
+    return found + [DataFolder("debian", Path(road.folder)) for road in entry.roads if isinstance(road, Debian)]
 
 
 def copies(entry: Entry, file: DataFile) -> Iterator[tuple[str, Path]]:

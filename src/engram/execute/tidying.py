@@ -24,17 +24,17 @@ def tidy(store: Store, needed: Set[str] = frozenset()) -> int:
     paths = [result["path"] for result in results if result["path"]]
     beginnings = [key for result in results for key in result.get("beginnings", ())]
     wanted = dict.fromkeys([path[-1] for path in paths] + [path[0] for path in paths] + beginnings)
-    return store.prune(grown, [key for key in wanted if key not in needed])
+    return store.delete_checkpoints(grown, [key for key in wanted if key not in needed])
 
 
-def clean_up(store: Store, forget_failed: bool = False) -> dict[str, int]:
+def clean_up(store: Store, delete_failed: bool = False) -> dict[str, int]:
     """Drop what no run needs: see `tidy`; and positions and nodes that belong to no run that is done or will go on."""
-    if forget_failed:
-        store.forget_runs([entry["key"] for entry in store.runs() if entry["status"] == "failed"])
-        store.forget_damaged_runs()
+    if delete_failed:
+        store.delete_runs([entry["key"] for entry in store.runs() if entry["status"] == "failed"])
+        store.delete_damaged_runs()
     entries = store.runs()
     freed = tidy(store)
     if all(entry["status"] == "done" for entry in entries) and not store.damaged_runs():
         held = {key for entry in entries for key in entry["result"]["grown"]}
-        freed += store.drop_all_but(held, {entry["result"]["path"][-1] for entry in entries})
+        freed += store.delete_all_but(held, {entry["result"]["path"][-1] for entry in entries})
     return {"freed_bytes": freed, "store_bytes": store.size_bytes()}

@@ -15,7 +15,7 @@ from engram.reports.tables import print_wrapped, written
 
 MOST = 12  # choices or candidates in a line
 
-Decision = Mapping[str, Any]
+Made = Mapping[str, Any]  # a decision as a record has it
 
 
 def print_choices(console: Console, records: Sequence[Record]) -> None:
@@ -26,7 +26,7 @@ def print_choices(console: Console, records: Sequence[Record]) -> None:
 def choice_lines(records: Sequence[Record]) -> list[str]:
     """For each kind of decision a line with what was chosen, by seed and task, and one with what each candidate
     reached, mean over all of them."""
-    by_kind: dict[str, list[tuple[Record, list[Decision]]]] = {}
+    by_kind: dict[str, list[tuple[Record, list[Made]]]] = {}
     for record in done(records):
         for kind in dict.fromkeys(decision["by"] for decision in record.decisions):
             made = [decision for decision in record.decisions if decision["by"] == kind]
@@ -34,7 +34,7 @@ def choice_lines(records: Sequence[Record]) -> list[str]:
     return [line for kind, made in by_kind.items() for line in (_chosen(made), _reached(kind, made))]
 
 
-def _chosen(made: Sequence[tuple[Record, Sequence[Decision]]]) -> str:
+def _chosen(made: Sequence[tuple[Record, Sequence[Made]]]) -> str:
     names = list(made[0][1][0]["candidates"][0])
     what = f"chosen {names[0]}" if len(names) == 1 else "chosen"
     labels = [[_label(decision["candidates"][decision["chosen"]]) for decision in decisions] for _, decisions in made]
@@ -52,7 +52,7 @@ def _listed(labels: Sequence[str]) -> str:
     return ", ".join(f"{label} ({count}×)" for label, count in Counter(labels).most_common(MOST))
 
 
-def _reached(kind: str, made: Sequence[tuple[Record, Sequence[Decision]]]) -> str:
+def _reached(kind: str, made: Sequence[tuple[Record, Sequence[Made]]]) -> str:
     scores: dict[str, list[float | None]] = {}
     for decision in (decision for _, decisions in made for decision in decisions):
         for candidate, score in zip(decision["candidates"], decision["scores"], strict=True):
