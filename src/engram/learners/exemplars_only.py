@@ -15,11 +15,11 @@ from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.errors import BadData, Diverged
-from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint
 from engram.parts.augmentation import affine_copies
 from engram.parts.exemplars import ExemplarMemory, mof, uniform
 from engram.parts.kernel import KernelRidge, RandomFeatures, is_image
+from engram.parts.outputs import OutputLayer
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 

@@ -19,11 +19,11 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
 from engram.costs import BACKWARD, count_forward, head_flops
 from engram.errors import BadData, BadSetting, Diverged
-from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint, FlatNetwork, Outputs
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.optimisers import OPTIMISERS
+from engram.parts.outputs import OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.randomness import generator

@@ -7,7 +7,7 @@ from typing import Any
 
 from engram.core import Lesson, Split, State, Step
 from engram.learners.gradient import GradientLearner, require_samples
-from engram.learners.outputs import OutputLayer
+from engram.parts.outputs import OutputLayer
 from engram.settings import setting
 
 

@@ -19,8 +19,8 @@ from torch import Tensor
 from engram.core import Lesson, Outline
 from engram.errors import BadSetting
 from engram.learners.gradient import GradientLearner
-from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint, FlatNetwork
+from engram.parts.outputs import OutputLayer
 from engram.settings import setting
 
 

@@ -18,8 +18,8 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, State, Step, canonical
 from engram.costs import solve_flops
 from engram.errors import BadData, Diverged
-from engram.learners.outputs import OutputLayer
 from engram.networks import Blueprint
+from engram.parts.outputs import OutputLayer
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 

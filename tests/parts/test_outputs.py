@@ -8,7 +8,7 @@ import time
 import pytest
 
 from engram.errors import NeedsTask
-from engram.learners.outputs import OutputLayer
+from engram.parts.outputs import OutputLayer
 
 
 def _layer(kind):
