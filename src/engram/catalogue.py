@@ -42,11 +42,14 @@ def streams() -> list[dict[str, Any]]:
 
 
 def learners() -> list[dict[str, Any]]:
+    from engram.learners import ALIASES
     from engram.learners import learners as registered
     from engram.settings import declared
 
+    also = {name: [alias for alias, proper in ALIASES.items() if proper == name] for name in registered()}
     return [
-        {"name": name, "help": _method(cls), "settings": _settings(declared(cls))} for name, cls in registered().items()
+        {"name": name, "also": also[name], "help": _method(cls), "settings": _settings(declared(cls))}
+        for name, cls in registered().items()
     ]
 
 

@@ -67,3 +67,8 @@ def test_help_of_every_command_is_whole(engram):
 def test_the_version(engram):
     said = engram("--version")
     assert (said.code, said.out, said.err) == (0, f"engram {library.__version__}\n", "")
+
+
+def test_a_learner_is_shown_with_its_other_name(engram):
+    assert any(line.startswith("si (= pi) ") for line in engram("list", "learners").out.splitlines())
+    assert {row["name"]: row["also"] for row in engram("list", "learners", "--json").json}["si"] == ["pi"]

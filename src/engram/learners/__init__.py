@@ -5,9 +5,7 @@ The registry is the folder: a module here whose class has a `name` is a learner.
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -16,19 +14,14 @@ from engram import memory
 from engram.core import Learner, Outline
 from engram.errors import BadSetting
 from engram.networks import Blueprint
-from engram.own import Registry
+from engram.own import Registry, in_folder
 from engram.settings import Setting, declared, say_if_extreme
 
 
 @cache
 def _library() -> dict[str, type[Learner]]:
     """Those of this folder."""
-    found: dict[str, type[Learner]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, Learner) and value.name:
-                found[value.name] = value
-    return found
+    return in_folder(__name__, is_learner)
 
 
 def is_learner(thing: Any) -> bool:
@@ -41,7 +34,8 @@ def _adopt(cls: type[Learner]) -> tuple[str, type[Learner]]:
     return cls.name, cls
 
 
-LEARNERS = Registry("learner", _library, is_learner, "subclass of engram.core.Learner", _adopt)
+ALIASES = {"pi": "si"}  # the path integral of Chaudhry et al. 2018
+LEARNERS = Registry("learner", _library, is_learner, "subclass of engram.core.Learner", _adopt, ALIASES)
 
 
 def learners() -> dict[str, type[Learner]]:

@@ -1,29 +1,32 @@
 """Networks: a trunk that turns samples into features, and the flat vector that holds all its parameters.
 
-Adding a network is one file with a class that declares its settings and is listed here.
+The registry is the folder: a trunk here that has a `name` is a network. Adding one is one file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
 
-from engram.networks.cnn import PfuelbConv, RWalkCNN
 from engram.networks.flat import FlatNetwork, Outputs
-from engram.networks.mlp import MLP
 from engram.networks.module import Module, adopt, is_network
-from engram.networks.resnet import ResNet18Reduced
 from engram.networks.trunk import Trunk
-from engram.own import Registry
+from engram.own import Registry, in_folder
 from engram.settings import declared, resolve
 
-_LIBRARY: dict[str, type[Trunk]] = {cls.name: cls for cls in (MLP, RWalkCNN, PfuelbConv, ResNet18Reduced)}
+
+@cache
+def _library() -> dict[str, type[Trunk]]:
+    """Those of this folder."""
+    return in_folder(__name__, lambda value: isinstance(value, type) and issubclass(value, Trunk))
+
+
 NETWORKS: Registry[type[Trunk]] = Registry(
-    "network", lambda: _LIBRARY, is_network, "torch.nn.Module or function that returns one", adopt
+    "network", _library, is_network, "torch.nn.Module or function that returns one", adopt
 )
 
 __all__ = ["NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]

@@ -7,8 +7,9 @@ A learner, network or stream of one's own enters the keys of the tree with its d
 returns yesterday's result; and with its place, so that worker processes and another day find it again.
 """
 
+from engram.own.folder import in_folder
 from engram.own.origins import Origin, origin
 from engram.own.places import NotFound, absolute, file_name, is_place, load
 from engram.own.registry import Registry
 
-__all__ = ["NotFound", "Origin", "Registry", "absolute", "file_name", "is_place", "load", "origin"]
+__all__ = ["NotFound", "Origin", "Registry", "absolute", "file_name", "in_folder", "is_place", "load", "origin"]

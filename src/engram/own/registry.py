@@ -22,9 +22,12 @@ class Registry(Generic[T]):
         fits: Callable[[Any], bool],
         wanted: str,
         adopt: Callable[[Any], tuple[str, T]],
+        aliases: Mapping[str, str] | None = None,
     ):
-        """`adopt` makes of a user's object that `fits` (it is `wanted`, in words) a name and what the library uses."""
+        """`adopt` makes of a user's object that `fits` (it is `wanted`, in words) a name and what the library uses.
+        `aliases` are other names for things of the library's: whatever is asked for by one is known by the other."""
         self.kind, self._library, self._fits, self._wanted, self._adopt = kind, library, fits, wanted, adopt
+        self.aliases = dict(aliases or {})
         self.users: dict[str, tuple[T, Origin | None]] = {}
 
     def everything(self) -> dict[str, T]:
@@ -34,10 +37,14 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name in self.users:
             return self.users[name][0]
-        known = self._library()
-        if name not in known:
+        known, proper = self._library(), self.proper(name)
+        if proper not in known:
             raise UnknownName(self.kind, name, self.everything())
-        return known[name]
+        return known[proper]
+
+    def proper(self, name: str) -> str:
+        """The name that a thing is known by, where this one is an alias."""
+        return self.aliases.get(name, name)
 
     def of(self, asked: Any) -> Any:
         """What is asked for by name, by place or as the object itself, without making it known."""
@@ -51,7 +58,7 @@ class Registry(Generic[T]):
         """The same, but its name; a user's object is made known."""
         thing = self.of(asked)
         if isinstance(asked, str) and self._is_name(asked):
-            return asked
+            return self.proper(asked)
         return self._add(thing, absolute(asked) if isinstance(asked, str) else None)
 
     def _is_name(self, text: str) -> bool:
@@ -60,7 +67,7 @@ class Registry(Generic[T]):
     def _add(self, thing: Any, place: str | None) -> str:
         name, adopted = self._adopt(thing)
         source = origin(thing)
-        if name in self._library():
+        if self.proper(name) in self._library():
             if source is not None:
                 raise BadSetting(f"there is a {self.kind} '{name}' in the library; give {thing.__name__} another name")
             return name

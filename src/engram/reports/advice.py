@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engram.learners import learners
+from engram.learners import LEARNERS, learners
 from engram.record import Record
 
 PENALTIES_ALONE = (
@@ -21,7 +21,7 @@ def advice(records: Sequence[Record]) -> list[str]:
 def _is_a_penalty_alone(record: Record) -> bool:
     """Where tasks bring new classes, old and new ones are never seen together, and no penalty on parameters can tell
     them apart."""
-    kind = learners().get(record.learner)
+    kind = learners().get(LEARNERS.proper(record.learner))
     penalises = kind is not None and kind.penalises
     keeps = record.settings.get("exemplars") or record.settings.get("exemplar_budget")
     return penalises and not keeps and record.head == "single" and _has_new_classes(record)

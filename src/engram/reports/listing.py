@@ -50,7 +50,8 @@ def _whose(owners: Sequence[str], everyone: Sequence[str]) -> str:
 
 
 def _short(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
+    shown = {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
+    return shown | {"name": f"{row['name']} (= {', '.join(row['also'])})"} if row.get("also") else shown
 
 
 def _dataset(row: Mapping[str, Any]) -> dict[str, Any]:

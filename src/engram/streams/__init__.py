@@ -6,7 +6,8 @@
     >>> stream("permuted", dataset="digits", tasks=3, seed=7)[2].name
     'permutation 3'
 
-`from_arrays` makes a stream of your own data, `rebuild` makes one again from its `spec`, `kinds` lists what there is.
+The registry is the folder: a module here that has a `Kind` is a kind of stream, and `kinds` lists them. `from_arrays`
+makes a stream of your own data, `rebuild` makes one again from its `spec`.
 """
 
 from engram.streams.arrays import from_arrays

@@ -11,15 +11,15 @@ from typing import Any
 from engram import datasets
 from engram.core import Stream
 from engram.errors import BadData, BadSetting, UnknownName
-from engram.own import is_place
+from engram.own import in_folder, is_place
 from engram.settings import Setting, resolve
-from engram.streams import concat, incremental, own, pair, permuted, split, two_tasks
+from engram.streams import own, two_tasks
 from engram.streams.doubts import say_if_large, say_if_shared
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
 
-KINDS = {module.KIND.name: module.KIND for module in (split, permuted, incremental, pair, concat)} | two_tasks.KINDS
+KINDS: dict[str, Kind] = in_folder("engram.streams", lambda value: isinstance(value, Kind)) | two_tasks.KINDS
 EXAMPLE = {False: "digits", True: "digits+blobs"}
 # A kind may have dashes in its name, so kinds are looked for by name, the longest first.
 _KIND = "|".join(map(re.escape, sorted(KINDS, key=len, reverse=True)))
