@@ -6,6 +6,7 @@ part of their names. Operations are 2 a multiply-add; a backward pass counts as 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from engram.core import State
-from engram.networks import FlatNetwork
+from engram.networks import HEAD, FlatNetwork
 
 BACKWARD = 2  # forward passes that a backward pass counts as
+Call = tuple[nn.Module, int]  # a layer that was called, and its operations
 FISHER = 3  # and a pass for the exact diagonal Fisher information: forward, gradients of the outputs, their products
 
 
@@ -48,23 +50,30 @@ def counter() -> Any:
 
 def count_forward(trunk: nn.Module, shape: tuple[int, ...]) -> Counted:
     """Operations for one sample: from the shapes of layers that are all known, else as torch counts them."""
+    total, calls = _by_layer(trunk, shape)
+    return Counted(total, tuple(dict.fromkeys(type(layer).__name__ for layer, flops in calls if not flops)))
+
+
+def _by_layer(trunk: nn.Module, shape: tuple[int, ...]) -> tuple[int, list[Call]]:
+    """All operations for one sample, and those of every layer that has some."""
     layers = [layer for layer in trunk.modules() if _multiplies(layer)]
     known = all(type(module).__module__.startswith(("engram.", "torch.nn.")) for module in trunk.modules())
     if known and all(isinstance(layer, (nn.Linear, nn.Conv2d)) for layer in layers):
-        return Counted(_from_shapes(trunk, layers, shape), ())
+        calls = _from_shapes(trunk, layers, shape)
+        return sum(flops for _, flops in calls), calls
     return _as_torch_counts(trunk, layers, shape)
 
 
-def _from_shapes(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int, ...]) -> int:
-    counts: list[int] = []
+def _from_shapes(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int, ...]) -> list[Call]:
+    calls: list[Call] = []
 
     def count(layer: Any, _: object, output: Tensor) -> None:
         positions = output[0, 0].numel() if output.dim() > 2 else 1
-        counts.append(2 * layer.weight.numel() * positions)
+        calls.append((layer, 2 * layer.weight.numel() * positions))
 
     with torch.no_grad(), _watched(trunk, [layer.register_forward_hook(count) for layer in layers]):
         trunk(torch.zeros(1, *shape))
-    return sum(counts)
+    return calls
 
 
 @contextmanager
@@ -80,18 +89,18 @@ def _watched(trunk: nn.Module, hooks: Sequence[Any]) -> Iterator[None]:
             hook.remove()
 
 
-def _as_torch_counts(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int, ...]) -> Counted:
-    seen: list[tuple[str, int]] = []
+def _as_torch_counts(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int, ...]) -> tuple[int, list[Call]]:
+    seen: list[Call] = []
     before: list[int] = []
     with counter() as counted, torch.enable_grad():  # without gradients attention takes a way that torch does not count
         hooks = [layer.register_forward_pre_hook(lambda *_: before.append(_so_far(counted))) for layer in layers]
         hooks += [
-            layer.register_forward_hook(lambda m, *_: seen.append((type(m).__name__, _so_far(counted) - before.pop())))
+            layer.register_forward_hook(lambda m, *_: seen.append((m, _so_far(counted) - before.pop())))
             for layer in layers
         ]
         with _watched(trunk, hooks):
             trunk(torch.zeros(1, *shape))
-    return Counted(_so_far(counted), tuple(dict.fromkeys(name for name, flops in seen if not flops)))
+    return _so_far(counted), seen
 
 
 def _so_far(counted: Any) -> int:
@@ -112,6 +121,21 @@ def forward_flops(trunk: nn.Module, shape: tuple[int, ...]) -> int:
 def head_flops(network: FlatNetwork, rows: int) -> int:
     """Operations of `rows` outputs for one sample."""
     return 2 * (network.row_size - 1) * rows
+
+
+def step_flops(network: FlatNetwork, shape: tuple[int, ...], rows: int) -> int:
+    """Operations of a training step for one sample with so many outputs, of which some blocks may be frozen: forward,
+    the gradient of everything from the first trained block on, and the weights' own gradients of trained ones."""
+    total, calls = _by_layer(network.trunk, shape)
+    blocks = dict.fromkeys(network.trunk.modules_by_name, 0)
+    for name, layers in network.trunk.modules_by_name.items():
+        inside = {module for layer in layers for module in layer.modules()}
+        blocks[name] = sum(flops for layer, flops in calls if layer in inside)
+    blocks[HEAD] = head_flops(network, rows)
+    total += blocks[HEAD]
+    before = itertools.takewhile(lambda name: not network.is_trained(name), blocks)
+    frozen = [name for name in blocks if not network.is_trained(name)]
+    return 3 * total - sum(blocks[name] for name in (*before, *frozen))
 
 
 def solve_flops(size: int, columns: int) -> int:

@@ -7,8 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import engram
 from engram.core import Lesson, Split
 from engram.errors import BadData, BadSetting, Diverged, NeedsTask, UnknownName
+from engram.learners.finetune import Finetune
 from engram.networks import Blueprint
 from engram.randomness import generator
 
@@ -164,3 +166,33 @@ def test_wrong_settings_are_refused(make):
         create("finetune", learner.outline, 0, learner.blueprint, {"epoch": 3})
     with pytest.raises(UnknownName, match="did you mean 'finetune'"):
         create("finetunes", learner.outline, 0, learner.blueprint, {})
+
+
+class _Gains(Finetune):
+    """A block of gains beside the head, one for each task, which the loss pulls to 1."""
+
+    name = "gains"
+
+    def begin(self, lesson):
+        super().begin(lesson)
+        name = f"gain.{lesson.index}"
+        self.network.append(torch.zeros(3), to=name)
+        self.optimiser.fit(len(self.network.theta))
+
+    def loss(self, x, y):
+        return super().loss(x, y) + sum((values - 1).square().sum() for values in self.network.appended.values())
+
+
+def test_blocks_that_a_method_appends_are_trained_saved_and_loaded(make, teach, snapshot, same_state, digits_lessons):
+    engram.register(_Gains)
+    through = teach(make("gains", heads="masked"), digits_lessons[:2])
+    assert [name for name in through.network.blocks if name.startswith("gain")] == ["gain.0", "gain.1"]
+    assert all((values > 0).all() for values in through.network.appended.values())
+    left = teach(make("gains", heads="masked"), digits_lessons[:1])
+    for step in left.learn(digits_lessons[1]):
+        if step.done == 3:
+            break
+    heir = make("gains", heads="masked")
+    heir.load(snapshot(left))
+    teach(heir, digits_lessons[1:2])
+    assert same_state(snapshot(heir), snapshot(through))

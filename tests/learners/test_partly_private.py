@@ -6,19 +6,23 @@ import pytest
 import torch
 
 from engram.core import Lesson
-from engram.errors import BadData, NeedsTask
+from engram.errors import BadData, BadSetting, NeedsTask
 from engram.networks import Blueprint
 
 FROZEN = ["independent", "new-head", "new-leg"]
 CNN = Blueprint.of("rwalk-cnn")
+RESNET = Blueprint.of("resnet18-reduced", width=2)
 
 
 def _shared(learner):
-    part, theta = learner.private(), learner.network.theta
-    return torch.cat([theta[: part.start], theta[part.stop :]]).clone()
+    return _blocks(learner, learner.shared())
 
 
-@pytest.mark.parametrize("network", [None, CNN])
+def _blocks(learner, names):
+    return torch.cat([learner.network.theta[learner.network.blocks[name]] for name in names])
+
+
+@pytest.mark.parametrize("network", [None, CNN, RESNET])
 @pytest.mark.parametrize("name", FROZEN)
 def test_old_outputs_stay_the_same_to_the_bit(name, network, make, teach, digits_lessons):
     learner = make(name, network=network)
@@ -35,10 +39,10 @@ def test_old_outputs_stay_the_same_to_the_bit(name, network, make, teach, digits
 def test_the_shared_part_is_frozen_or_trained_on(name, make, teach, digits_lessons):
     for trunk in ("freeze", "finetune"):
         learner = teach(make(name, trunk=trunk), digits_lessons[:1])
-        shared, private = _shared(learner), learner.network.theta[learner.private()].clone()
+        shared, private = _shared(learner), _blocks(learner, learner.private())
         teach(learner, digits_lessons[1:3])
         assert torch.equal(_shared(learner), shared) == (trunk == "freeze")
-        assert not torch.equal(learner.network.theta[learner.private()], private)
+        assert not torch.equal(_blocks(learner, learner.private()), private)
 
 
 @pytest.mark.parametrize("name", ["independent", "new-head"])
@@ -75,3 +79,54 @@ def test_they_need_the_task(name, make, teach, digits_lessons):
         learner.predict(x)
     with pytest.raises(NeedsTask, match="task 2 has not been learned"):
         learner.predict(x, 1)
+
+
+PRIVATE = {"independent": ("stem", "group1", "head"), "new-head": ("head",), "new-leg": ("stem",)}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_private_blocks_by_name_with_their_running_statistics(name, make, teach, digits_lessons):
+    learner = teach(make(name, network=RESNET), digits_lessons[:2])
+    assert set(PRIVATE[name]) <= set(learner.private())
+    assert set(learner.private()).isdisjoint(learner.shared())
+    kept = {key.removeprefix("private.0.") for key in learner.vectors if key.startswith("private.0.")}
+    assert kept == set(learner.network.buffers(learner.private()))
+    assert bool(kept) == (name != "new-head")
+
+
+@pytest.mark.parametrize("name", ["new-head", "new-leg"])
+@pytest.mark.parametrize("trunk", ["freeze", "finetune"])
+def test_frozen_statistics_stay_and_others_move(name, trunk, make, teach, digits_lessons):
+    learner = teach(make(name, network=RESNET, trunk=trunk), digits_lessons[:1])
+    before = {key: value.clone() for key, value in learner.network.buffers(learner.shared()).items()}
+    teach(learner, digits_lessons[1:2])
+    after = learner.network.buffers(learner.shared())
+    assert before
+    assert all(torch.equal(before[key], after[key]) for key in before) == (trunk == "freeze")
+    leg = learner.network.buffers(["stem"])
+    counts = [int(value) for key, value in leg.items() if key.endswith("num_batches_tracked")]
+    assert counts == [6 if name == "new-leg" or trunk == "freeze" else 12]
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_networks_of_earlier_tasks_come_back_from_a_state(name, make, teach, snapshot, digits_lessons):
+    learner = teach(make(name, network=RESNET), digits_lessons[:3])
+    heir = make(name, network=RESNET)
+    heir.load(snapshot(learner))
+    x, _ = digits_lessons[0].validation.batch(slice(None))
+    for task in (0, 1, 2, 1, 0):
+        assert torch.equal(learner.predict(x, task), heir.predict(x, task))
+
+
+def test_a_new_leg_needs_a_module_to_renew(make):
+    with pytest.raises(BadSetting, match="network 'mlp' has none before its outputs"):
+        make("new-leg", network=Blueprint.of("mlp", widths=()))
+
+
+def test_they_are_two_classes_away_from_the_loop():
+    from engram.learners import learners
+    from engram.learners.gradient import GradientLearner
+
+    for cls in learners().values():
+        if issubclass(cls, GradientLearner):
+            assert cls.__mro__.index(GradientLearner) <= 2, cls.name

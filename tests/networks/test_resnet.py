@@ -10,7 +10,6 @@ from torch import nn
 from engram.core import Split
 from engram.costs import forward_flops
 from engram.errors import BadData, BadSetting
-from engram.learners import learners
 from engram.networks import Blueprint, Outputs
 from engram.parts.fisher import diagonal
 from engram.randomness import generator
@@ -160,10 +159,3 @@ def test_a_killed_learner_goes_on_with_the_same_bits(name, settings, make, teach
         learner = teach(heir, [lesson])
     assert any(key.startswith("buffers.") for key in snapshot(learner).tensors)
     assert same_state(snapshot(learner), snapshot(through))
-
-
-@pytest.mark.parametrize("name", ["independent", "new-head", "new-leg"])
-def test_learners_with_private_parts_refuse_it(name, make):
-    assert name in learners()
-    with pytest.raises(BadSetting, match="running statistics of network 'resnet18-reduced'; use a network without"):
-        make(name, network=SMALL)

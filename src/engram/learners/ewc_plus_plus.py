@@ -14,7 +14,7 @@ from torch import Tensor
 from engram.core import Lesson
 from engram.costs import FISHER, head_flops
 from engram.learners.gradient import GradientLearner
-from engram.networks import FlatNetwork
+from engram.networks import HEAD, FlatNetwork
 from engram.parts import fisher
 from engram.parts.criterion import STATISTICS, ClassWeights
 from engram.parts.pull import Penalty, Pull, pad
@@ -125,8 +125,9 @@ def normalised(values: Tensor, how: str, network: FlatNetwork) -> Tensor:
     if how == "joint":
         return min_max(values)
     result = values.clone()
-    rows = result[network.trunk_size :].view(-1, network.row_size)
-    for part in (*(result[network.span(p)] for p in network.trunk.parameters()), rows[:, :-1], rows[:, -1]):
+    rows = result[network.blocks[HEAD]].view(-1, network.row_size)
+    others = [*map(network.span, network.trunk.parameters()), *(network.blocks[name] for name in network.appended)]
+    for part in (*(result[span] for span in others), rows[:, :-1], rows[:, -1]):
         part.copy_(min_max(part))
     return result
 

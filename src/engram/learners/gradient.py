@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
-from engram.costs import BACKWARD, count_forward, head_flops
+from engram.costs import BACKWARD, count_forward, head_flops, step_flops
 from engram.errors import BadData, BadSetting, Diverged
-from engram.networks import Blueprint, FlatNetwork, Outputs
+from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.optimisers import OPTIMISERS
@@ -82,7 +82,6 @@ class GradientLearner(Learner):
                 f"operations of {self.uncounted} layers are not counted; compute will be too low", stacklevel=2
             )
         self.outputs = OutputLayer(self.heads, outline.classes)
-        self.part = slice(None)  # the part of theta that is trained
         self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)
         own = {name: getattr(self, name, each.default) for name, each in declared(Rehearsal).items()}
         self.rehearsal = Rehearsal(own)
@@ -130,10 +129,10 @@ class GradientLearner(Learner):
         """Fill `network.grad`."""
         plain = self.criterion.plain_loss
         if plain is not None and self._plain_grad is not None:
-            self.network.backward(plain, self.part, again=True)
+            self.network.backward(plain, again=True)
             self._plain_grad.copy_(self.network.grad)
             self.criterion.plain_loss = None
-        self.network.backward(loss, self.part)
+        self.network.backward(loss)
 
     @property
     def plain_grad(self) -> Tensor:
@@ -148,7 +147,9 @@ class GradientLearner(Learner):
         """Move `network.theta`; the plain gradient stays where it is."""
         theta, grad, pull = self.network.theta, self.network.grad, self.current_pull
         explicit = pull is not None and self.penalty_step == "explicit"
-        self.optimiser.step(theta, pull.with_gradient(theta, grad) if pull and explicit else grad, self.part)
+        self.optimiser.step(
+            theta, pull.with_gradient(theta, grad) if pull and explicit else grad, *self.network.trained
+        )
         if pull is not None and not explicit:
             pull.apply_implicitly(theta, self.optimiser.rate)
 
@@ -229,7 +230,7 @@ class GradientLearner(Learner):
         self.data = self.rehearsal.beside(lesson.train)
         self.active, self.places, masks = self._active_outputs(lesson)
         rows = self.active.stop - self.active.start
-        self.sample_flops = (1 + BACKWARD) * (self.forward_flops + head_flops(self.network, rows))
+        self.sample_flops = step_flops(self.network, self.outline.shape, rows)
         self.criterion, self._plain_grad = Criterion(masks=masks), None
         if self.class_weighted:
             counts = self.rehearsal.counts(lesson.train, len(self.places))
@@ -303,23 +304,28 @@ class GradientLearner(Learner):
         return torch.cat(rows)
 
     def state(self) -> State:
-        split = self.network.trunk_size
-        tensors = {"parameters": self.network.theta[:split], "heads": self.network.theta[split:]}
+        network = self.network
+        tensors = {"parameters": network.theta[: network.trunk_size], "heads": network.theta[network.blocks[HEAD]]}
+        tensors |= {f"appended.{name}": values.detach() for name, values in network.appended.items()}
         tensors |= {f"buffers.{name}": value for name, value in self.network.buffers().items()}
         tensors |= self.vectors
         if self.step is not None or self.optimizer_reset == "none":
             tensors |= {f"optimiser.{name}": vector for name, vector in self.optimiser.vectors.items()}
-        plain = {
+        plain: dict[str, Any] = {
             "step": self.step,
             "operations": self.operations,
             "optimiser_steps": self.optimiser.steps,
             "outputs": self.outputs.state(),
         }
+        if network.appended:
+            plain["appended"] = list(network.appended)  # in their order, which a file does not keep
         return State(tensors | self.rehearsal.tensors(), plain | self.rehearsal.plain())
 
     def load(self, state: State) -> None:
         tensors = dict(state.tensors)
-        self.network.assign(torch.cat([tensors.pop("parameters"), tensors.pop("heads")]))
+        appended = {name: tensors.pop(f"appended.{name}") for name in state.plain.get("appended", ())}
+        theta = torch.cat([tensors.pop("parameters"), tensors.pop("heads"), *appended.values()])
+        self.network.assign(theta, {name: len(values) for name, values in appended.items()})
         for name, value in self.network.buffers().items():
             value.copy_(tensors.pop(f"buffers.{name}"))
         slots = {name: value for name, value in tensors.items() if name.startswith("optimiser.")}

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from engram.core import Lesson
-from engram.costs import forward_flops, head_flops
-from engram.errors import BadData
-from engram.learners.partly_private import SharesTrunk
+from engram.errors import BadData, BadSetting
+from engram.learners.partly_private import PartlyPrivate
+from engram.networks import HEAD
 
 
-class NewLeg(SharesTrunk):
+class NewLeg(PartlyPrivate):
     """Veniat et al. 2021, New-leg freeze and New-leg finetune."""
 
     name = "new-leg"
+    bits = 1  # frozen modules are in evaluation mode; the first module is one that the network names
 
-    def private(self) -> slice:
-        return slice(0, self.network.trunk.first_size())
+    def private(self) -> list[str]:
+        """The first module that has parameters."""
+        first = next(name for name, span in self.network.blocks.items() if name == HEAD or span.stop > span.start)
+        if first == HEAD:
+            raise BadSetting(
+                f"new-leg renews the first module, but network '{self.blueprint.name}' has none before its outputs; "
+                "use a network with layers of its own"
+            )
+        return [first]
 
     def begin(self, lesson: Lesson) -> None:
         if self.outputs.tasks and len(lesson.classes) != self.network.rows:
@@ -23,8 +31,3 @@ class NewLeg(SharesTrunk):
                 f"classes, the first had {self.network.rows}; use new-head"
             )
         super().begin(lesson)
-
-    def frozen_flops(self) -> int:
-        """Forward, the gradient through every layer, and weight gradients of the first module only."""
-        first = forward_flops(self.network.trunk.first_module(), self.outline.shape)
-        return 2 * (self.forward_flops + head_flops(self.network, self.network.rows)) + first

@@ -4,12 +4,13 @@
     new-head      the output layer is new, the trunk is shared
     new-leg       the first module is new, the rest is shared, the output layer included
 
-theta always holds the current task's network; the private parts of earlier tasks are kept beside it.
+theta always holds the current task's network; the private blocks of earlier tasks are kept beside it, with what their
+modules keep beside parameters (the running statistics of batch normalisation).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +18,8 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson, Outline
-from engram.errors import BadSetting
 from engram.learners.gradient import GradientLearner
-from engram.networks import Blueprint, FlatNetwork
+from engram.networks import HEAD, Blueprint, FlatNetwork
 from engram.parts.outputs import OutputLayer
 from engram.settings import setting
 
@@ -37,63 +37,57 @@ class OwnOutputs(OutputLayer):
 
 
 class PartlyPrivate(GradientLearner):
-    """Subclasses say which part of theta is private (`private`) and how a new task's network begins (`renew`)."""
+    """Subclasses say which blocks of theta are private."""
 
     heads = "per-task"
     loss_over = "task"
     optimizer_reset = "full"
+    trunk = setting(
+        "freeze", "after the first task the shared part is frozen, or trained on", choices=("freeze", "finetune")
+    )
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
-        if self.network.buffers():
-            raise BadSetting(
-                f"learner '{self.name}' keeps parameters for every task but not the running statistics of network "
-                f"'{self.blueprint.name}'; use a network without batch normalisation"
-            )
         self.outputs = OwnOutputs(self.heads, self.outline.classes)
+        self._spare: FlatNetwork | None = None  # in which networks of earlier tasks are put together
+        self.private()  # refuses a network that has no such blocks
 
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint, settings: Mapping[str, Any]) -> int:
         """Without outputs: theta has those of one task, and how many these are is not known."""
         return super().least_bytes(replace(outline, classes=()), network, settings)
 
-    def private(self) -> slice:
+    def private(self) -> list[str]:
+        """The names of the blocks that are new for every task, in their order."""
         raise NotImplementedError
 
-    def renew(self, fresh: FlatNetwork) -> None:
-        """Put the private part of a freshly initialised network in the place of the present one."""
-        part = self.private()
-        theta = self.network.theta
-        self.network.assign(torch.cat([theta[: part.start], fresh.theta[part], theta[part.stop :]]))
+    def shared(self) -> list[str]:
+        """The names of all others."""
+        return [name for name in self.network.blocks if name not in self.private()]
 
     def begin(self, lesson: Lesson) -> None:
         last = next(reversed(self.outputs.tasks), None)
-        if last is not None:
-            self.vectors[f"private.{last}"] = self.network.theta[self.private()].clone()
         fresh = self.fresh_network()
         fresh.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
-        if last is None:
-            self.network = fresh
-        else:
-            self.renew(fresh)
+        if last is not None:
+            self.vectors |= self._private_of(last)
+            for name in self.shared():
+                fresh.theta[fresh.blocks[name]] = self.network.theta[self.network.blocks[name]]
+            copy_buffers(self.network.buffers(self.shared()), fresh)
+        self.network = fresh
         self.optimiser = type(self.optimiser)(self.rate, self.momentum)
         self.optimiser.fit(len(self.network.theta))
 
+    def _private_of(self, task: int) -> dict[str, Tensor]:
+        """What is kept of a task once its network gives way to the next."""
+        blocks = torch.cat([self.network.theta[self.network.blocks[name]] for name in self.private()])
+        buffers = self.network.buffers(self.private()).items()
+        return {f"private.{task}": blocks} | {f"private.{task}.{name}": value.clone() for name, value in buffers}
+
     def prepare(self, lesson: Lesson) -> None:
+        frozen = self.vectors and self.trunk == "freeze"
+        self.network.train_only(self.private() if frozen else None)
         super().prepare(lesson)
-        frozen = self.vectors and self.shares_frozen()
-        self.part = self.private() if frozen else slice(0, len(self.network.theta))
-        self.network.train_only(self.part)
-        if frozen:
-            self.sample_flops = self.frozen_flops()
-
-    def frozen_flops(self) -> int:
-        """Operations a sample when only the private part is trained."""
-        return self.sample_flops
-
-    def shares_frozen(self) -> bool:
-        """Whether what is shared stays as the first task left it."""
-        return False
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
@@ -102,14 +96,28 @@ class PartlyPrivate(GradientLearner):
             return network.scores(network.features(x))
 
     def network_of(self, task: int | None) -> FlatNetwork:
-        """The network of a finished or the current task."""
+        """The network of a finished or the current task, until another finished one is asked for."""
         if f"private.{task}" not in self.vectors:
             return self.network
-        part, theta = self.private(), self.network.theta
-        after = theta[part.stop :] if part.stop < len(theta) else theta[:0]
-        network = self.fresh_network()
-        network.assign(torch.cat([theta[: part.start], self.vectors[f"private.{task}"], after]))
-        return network
+        if self._spare is None:
+            self._spare = self.fresh_network()
+        self._spare.assign(torch.cat(list(self._blocks_of(self.vectors[f"private.{task}"]))))
+        copy_buffers(self.network.buffers(), self._spare)
+        start = f"private.{task}."
+        kept = {name[len(start) :]: value for name, value in self.vectors.items() if name.startswith(start)}
+        copy_buffers(kept, self._spare)
+        return self._spare
+
+    def _blocks_of(self, kept: Tensor) -> Iterator[Tensor]:
+        """theta, block by block, with the private ones of an earlier task, whose head may have another size."""
+        private = self.private()
+        for name, span in self.network.blocks.items():
+            if name not in private:
+                yield self.network.theta[span]
+            else:
+                size = len(kept) if name == HEAD else span.stop - span.start
+                yield kept[:size]
+                kept = kept[size:]
 
     def parameters(self) -> Tensor:
         names = [f"private.{task}" for task in self.outputs.tasks]  # a checkpoint promises no order of its tensors
@@ -117,12 +125,8 @@ class PartlyPrivate(GradientLearner):
         return torch.cat([*kept, self.network.theta])
 
 
-class SharesTrunk(PartlyPrivate):
-    """What is shared is frozen after the first task, or goes on training."""
-
-    trunk = setting(
-        "freeze", "after the first task the shared part is frozen, or trained on", choices=("freeze", "finetune")
-    )
-
-    def shares_frozen(self) -> bool:
-        return self.trunk == "freeze"
+def copy_buffers(values: Mapping[str, Tensor], network: FlatNetwork) -> None:
+    """Give a network these running statistics."""
+    places = network.buffers()
+    for name, value in values.items():
+        places[name].copy_(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from engram.networks.flat import FlatNetwork, Outputs
+from engram.networks.flat import HEAD, FlatNetwork, Outputs
 from engram.networks.module import Module, adopt, is_network
 from engram.networks.trunk import Trunk
 from engram.own import Registry, in_folder
@@ -29,7 +29,7 @@ NETWORKS: Registry[type[Trunk]] = Registry(
     "network", _library, is_network, "torch.nn.Module or function that returns one", adopt
 )
 
-__all__ = ["NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]
+__all__ = ["HEAD", "NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]
 
 
 def network_class(name: str) -> type[Trunk]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from engram.errors import BadData
+from engram.networks.blocks import Modules
 from engram.networks.trunk import Dropout, Trunk
 from engram.settings import setting
 
@@ -26,16 +27,17 @@ class RWalkCNN(Trunk):
 
     dropout = setting(0.5, "share of units dropped after each pooling", at_least=0, below=1)
 
-    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+    def assemble(self, shape: tuple[int, ...]) -> Modules:
         channels, height, width = image_shape(self.name, shape, 4)
-        layers: list[nn.Module] = []
-        for filters in (32, 64):
-            layers += [nn.Conv2d(channels, filters, 3, padding=1), nn.ReLU()]
+        modules: Modules = {}
+        for name, filters in (("group1", 32), ("group2", 64)):
+            layers = [nn.Conv2d(channels, filters, 3, padding=1), nn.ReLU()]
             layers += [nn.Conv2d(filters, filters, 3, padding=1), nn.ReLU()]
-            layers += [nn.MaxPool2d(2), Dropout(self.dropout)]
+            modules[name] = [*layers, nn.MaxPool2d(2), Dropout(self.dropout)]
             channels = filters
         self.features = 64 * (height // 4) * (width // 4)
-        return nn.Sequential(*layers, nn.Flatten())
+        modules["group2"].append(nn.Flatten())
+        return modules
 
 
 class PfuelbConv(Trunk):
@@ -46,18 +48,12 @@ class PfuelbConv(Trunk):
     dropout = setting(0.0, "share of units dropped after the full layer (the paper's D-conv: 0.5)", at_least=0, below=1)
     full_width = setting(1024, "units of the full layer", at_least=1)
 
-    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+    def assemble(self, shape: tuple[int, ...]) -> Modules:
         channels, height, width = image_shape(self.name, shape, 4)
         self.features = self.full_width
-        return nn.Sequential(
-            nn.Conv2d(channels, 32, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Linear(64 * (height // 4) * (width // 4), self.full_width),
-            nn.ReLU(),
-            Dropout(self.dropout),
-        )
+        full = nn.Linear(64 * (height // 4) * (width // 4), self.full_width)
+        return {
+            "group1": [nn.Conv2d(channels, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)],
+            "group2": [nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)],
+            "full": [nn.Flatten(), full, nn.ReLU(), Dropout(self.dropout)],
+        }

@@ -1,15 +1,16 @@
 """One flat vector: all parameters of a network, and all their gradients, as two contiguous vectors.
 
-    theta = [ trunk parameters | head row 1 | head row 2 | … ]        a head row: one output's weights, then its bias
+    theta = [ module 1 | module 2 | … | head | whatever is appended ]    a head row: one output's weights, then its bias
 
-The trunk's own parameters are views into it. New outputs are appended as rows, so every vector that accompanies
-theta (moments, importances, anchors) grows at its end and nothing already there moves. A penalty, a path integral or
-an optimiser step is then a handful of operations on whole vectors.
+theta is made of named blocks. The trunk's own parameters are views into it. New outputs are appended as rows, and so is
+any other block, so every vector that accompanies theta (moments, importances, anchors) grows at its end and nothing
+already there moves. A penalty, a path integral or an optimiser step is then a handful of operations on whole vectors.
+What is trained is a set of blocks; the modules of the others are in evaluation mode and get no gradient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -17,10 +18,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import canonical
+from engram.errors import UnknownName
+from engram.networks.blocks import follow, merge, spans
 from engram.networks.chain import chain_scores, chain_start
 from engram.networks.trunk import Trunk
 
-ALL = slice(None)
+HEAD = "head"
 
 
 class Outputs(NamedTuple):
@@ -41,7 +44,11 @@ class Outputs(NamedTuple):
 
 
 class FlatNetwork:
-    """A trunk and one linear output layer over one vector."""
+    """A trunk and one linear output layer over one vector.
+
+    `blocks` says where each named part of theta lies, `trained` which slices are trained, `appended` are the blocks
+    after the head, as tensors that a loss may use.
+    """
 
     def __init__(self, trunk: Trunk):
         self.trunk = trunk
@@ -57,23 +64,40 @@ class FlatNetwork:
         self.grad_is_stale = True
         for buffer in trunk.buffers():
             buffer.data = canonical(buffer)
+        self._fixed = {id(p) for p in trunk.parameters() if not p.requires_grad}  # by whoever made the module
+        self._only: frozenset[str] | None = None
+        self.appended: dict[str, Tensor] = {}
         self._lay_out(torch.cat([torch.empty(0), *(p.data.flatten() for p in trunk.parameters())]))
 
     @property
     def rows(self) -> int:
         """How many outputs the head has."""
-        return (len(self.theta) - self.trunk_size) // self.row_size
+        return len(self.head)
 
-    def append(self, rows: Tensor) -> None:
-        """Give the head these further rows."""
-        self._lay_out(torch.cat([self.theta, rows.flatten()]))
+    def append(self, values: Tensor, to: str = HEAD) -> None:
+        """Give the last block, or a new one of this name, these further values: rows of the head by default."""
+        if not values.numel():
+            return
+        last = next(reversed(self.blocks))
+        if to in self.blocks and to != last:
+            raise RuntimeError(f"block '{to}' cannot grow, because '{last}' lies behind it; append to '{last}' or anew")
+        sizes = self.appended_sizes()
+        if to != HEAD:
+            sizes[to] = sizes.get(to, 0) + values.numel()
+        self._lay_out(torch.cat([self.theta, values.flatten()]), sizes)
 
-    def assign(self, theta: Tensor) -> None:
-        """Hold these values, with as many head rows as they have."""
-        if len(theta) == len(self.theta):
+    def appended_sizes(self) -> dict[str, int]:
+        """How many numbers each block after the head has."""
+        return {name: len(values) for name, values in self.appended.items()}
+
+    def assign(self, theta: Tensor, appended: Mapping[str, int] | None = None) -> None:
+        """Hold these values, with as many head rows as they have beside the `appended` blocks: those that are there
+        already, if none are named."""
+        sizes = self.appended_sizes()
+        if len(theta) == len(self.theta) and appended in (None, sizes):
             self.theta.copy_(theta)
         else:
-            self._lay_out(theta.clone())
+            self._lay_out(theta.clone(), sizes if appended is None else appended)
 
     def training_scores(self, x: Tensor, outputs: Outputs) -> Tensor:
         """Scores of a training batch, for a loss that `backward` is called on."""
@@ -84,16 +108,19 @@ class FlatNetwork:
             x = self.body(x)
         return chain_scores(self, x, outputs)
 
-    def backward(self, loss: Tensor, part: slice = ALL, again: bool = False) -> None:
-        """Put the gradient of the loss into `grad`, for the trained part of theta.
+    def backward(self, loss: Tensor, again: bool = False) -> None:
+        """Put the gradient of the loss into `grad`, for what is trained of theta.
 
         `again`: another loss of the same scores is differentiated after this one."""
         leaves = self._leaves
         if not self.chained:
             gradients = torch.autograd.grad(loss, leaves, retain_graph=again, materialize_grads=True)
-            torch.cat([gradient.flatten() for gradient in gradients], out=self.grad[part])
+            for run, first, last in self._runs:
+                torch.cat([gradient.flatten() for gradient in gradients[first:last]], out=self.grad[run])
             return
         self.grad_is_stale = True
+        if self.appended:
+            self.grad[self.blocks[HEAD].stop :].zero_()
         gradients = torch.autograd.grad(loss, [self.trigger, *leaves], retain_graph=again, allow_unused=True)[1:]
         if self.grad_is_stale:  # a loss that did not go through `training_scores`
             self.grad.zero_()
@@ -101,14 +128,18 @@ class FlatNetwork:
             if gradient is not None:
                 self.grad_of(leaf).add_(gradient)
 
-    def train_only(self, part: slice) -> None:
-        """Let gradients flow to this part of theta only; it begins and ends where parameters do."""
-        for parameter in self.trunk.parameters():
-            span = self.span(parameter)
-            parameter.requires_grad_(part.start <= span.start and span.stop <= part.stop)
-        self.head.requires_grad_(part.stop == len(self.theta))
+    def train_only(self, names: Collection[str] | None) -> None:
+        """Train the blocks of these names and no others; None is all, whatever is appended later included."""
+        for name in names or ():
+            if name not in self.blocks:
+                raise UnknownName("block of the network called", name, self.blocks)
+        self._only = None if names is None else frozenset(names)
+        self.trunk.eval()  # until a training batch comes
+        self.grad.zero_()
         self._find_leaves()
-        self.chained = self._is_chain and part == slice(0, len(self.theta))
+
+    def is_trained(self, block: str) -> bool:
+        return self._only is None or block in self._only
 
     def features(self, x: Tensor, training: bool = False) -> Tensor:
         self._set_training(training)
@@ -123,9 +154,14 @@ class FlatNetwork:
         scores = F.linear(features, self.head if whole else self.head[outputs.start : outputs.stop])
         return scores if outputs.mask is None else scores + outputs.mask
 
-    def buffers(self) -> dict[str, Tensor]:
-        """What the trunk keeps beside its parameters (running statistics)."""
-        return dict(self.trunk.named_buffers())
+    def buffers(self, blocks: Collection[str] | None = None) -> dict[str, Tensor]:
+        """What the trunk, or some of its modules, keeps beside its parameters (running statistics)."""
+        named = dict(self.trunk.named_buffers())
+        if blocks is None:
+            return named
+        layers = [layer for name in blocks for layer in self.trunk.modules_by_name.get(name, ())]
+        own = {id(buffer) for layer in layers for buffer in layer.buffers()}
+        return {name: buffer for name, buffer in named.items() if id(buffer) in own}
 
     def span(self, parameter: Tensor) -> slice:
         """Where a parameter lies in theta."""
@@ -139,10 +175,19 @@ class FlatNetwork:
     def _set_training(self, training: bool) -> None:
         if self.trunk.training != training:
             self.trunk.train(training)
+            for layer in self._resting if training else ():
+                layer.eval()
 
-    def _lay_out(self, theta: Tensor) -> None:
-        """Make every parameter a view of `theta`."""
+    def _lay_out(self, theta: Tensor, appended: Mapping[str, int] | None = None) -> None:
+        """Make every parameter a view of `theta`, at whose end the appended blocks lie."""
         self.theta, self.grad = theta, torch.zeros_like(theta)
+        sizes = dict(appended or {})
+        end = len(theta) - sum(sizes.values())
+        self.blocks = {
+            **(spans(self.trunk, self.trunk.modules_by_name) or {}),
+            HEAD: slice(self.trunk_size, end),
+            **follow(end, sizes),
+        }
         self._gradients: dict[int, Tensor] = {}
         start = 0
         for p in self.trunk.parameters():
@@ -150,11 +195,35 @@ class FlatNetwork:
             p.data = theta[start:stop].view(p.shape)
             self._gradients[id(p)] = self.grad[start:stop].view(p.shape)
             start = stop
-        self.head = theta[start:].view(-1, self.row_size).detach().requires_grad_()
-        self.head_grad = self.grad[start:].view(-1, self.row_size)
+        self.head = theta[self.blocks[HEAD]].view(-1, self.row_size).detach()
+        self.head_grad = self.grad[self.blocks[HEAD]].view(-1, self.row_size)
         self._gradients[id(self.head)] = self.head_grad
+        self.appended = {name: theta[self.blocks[name]].detach() for name in sizes}
+        for name, values in self.appended.items():
+            self._gradients[id(values)] = self.grad[self.blocks[name]]
         self._find_leaves()
 
     def _find_leaves(self) -> None:
-        """What gradients are asked for: found once, because walking through modules at every step takes time."""
-        self._leaves = [leaf for leaf in (*self.trunk.parameters(), self.head) if leaf.requires_grad]
+        """What is trained: found once, because walking through modules at every step takes time."""
+        self._leaves: list[Tensor] = []
+        self._runs: list[tuple[slice, int, int]] = []  # slices of theta, and which of the leaves each is made of
+        for block, leaf in self._all_leaves():
+            leaf.requires_grad_(self.is_trained(block) and id(leaf) not in self._fixed)
+            if leaf.requires_grad:
+                self._leaves.append(leaf)
+        places = [self.span(leaf) for leaf in self._leaves]
+        self.trained = merge(places)
+        for run in self.trained:
+            inside = [k for k, place in enumerate(places) if run.start <= place.start and place.stop <= run.stop]
+            self._runs.append((run, inside[0], inside[-1] + 1))
+        resting = (layers for name, layers in self.trunk.modules_by_name.items() if not self.is_trained(name))
+        self._resting = [layer for layers in resting for layer in layers]
+        self.chained = self._is_chain and self.trained == [slice(0, len(self.theta))]
+
+    def _all_leaves(self) -> Iterator[tuple[str, Tensor]]:
+        """Every tensor that can be trained, with the block it belongs to."""
+        inner = [(name, span.stop) for name, span in self.blocks.items() if name != HEAD and name not in self.appended]
+        for parameter in self.trunk.parameters():
+            yield next(name for name, stop in inner if self.span(parameter).stop <= stop), parameter
+        yield HEAD, self.head
+        yield from self.appended.items()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from torch import nn
 
 from engram.errors import BadSetting
+from engram.networks.blocks import Modules
 from engram.networks.lwta import BLOCK, LWTA, TIES
 from engram.networks.trunk import Dropout, Trunk
 from engram.settings import setting
@@ -37,20 +38,21 @@ class MLP(Trunk):
     )
     lwta_ties = setting("all", "which of two equal units speak with activation=lwta: all, or the first", choices=TIES)
 
-    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+    def assemble(self, shape: tuple[int, ...]) -> Modules:
         layers: list[nn.Module] = [nn.Flatten()]
         if self.input_dropout:
             layers.append(Dropout(self.input_dropout))
-        self.first = len(layers) + 1
+        modules = {"layer1": layers}
         inputs = math.prod(shape)
-        for width in self.widths:
+        for number, width in enumerate(self.widths, start=1):
+            layers = modules.setdefault(f"layer{number}", [])
             layers.append(nn.Linear(inputs, width))
             if self.dropout:
                 layers.append(Dropout(self.dropout))
             layers.append(self._activation(width))
             inputs = width
         self.features = inputs
-        return nn.Sequential(*layers)
+        return modules
 
     def _activation(self, width: int) -> nn.Module:
         if self.activation != "lwta":

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from engram.errors import BadData, BadSetting
+from engram.networks.blocks import Modules, fold
 from engram.networks.trunk import Trunk
 from engram.own.parameters import needs, settings_of
 from engram.randomness import derived_seed
@@ -82,6 +83,15 @@ class Module(Trunk):
         if not isinstance(features, Tensor) or features.dim() != 2 or features.dtype != torch.float32:
             raise BadSetting(f"network '{self.name}' gives no float32 features of shape (samples, …); return those")
         return int(features.shape[1])
+
+    def _find_modules(self) -> Modules:
+        """The module's own children; itself where there are none, or where it keeps something beside them."""
+        module = self.layers[0]
+        children = [*module.named_children()]
+        kept = [*module.parameters(recurse=False), *module.buffers(recurse=False)]
+        if len(self.layers) > 2 or kept or not children:
+            return super()._find_modules()
+        return fold(children)
 
     def _initialise(self, generator: torch.Generator) -> None:
         """It has initialised itself."""

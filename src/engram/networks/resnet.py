@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engram.errors import BadSetting
+from engram.networks.blocks import Modules
 from engram.networks.cnn import image_shape
 from engram.networks.trunk import Trunk
 from engram.settings import setting
@@ -21,23 +22,24 @@ class ResNet18Reduced(Trunk):
         20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
     )
 
-    first = 3
-
-    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+    def assemble(self, shape: tuple[int, ...]) -> Modules:
         inputs, *sides = image_shape(self.name, shape, 4)
-        layers: list[nn.Module] = [_convolution(inputs, self.width, 3, 1), nn.BatchNorm2d(self.width), nn.ReLU()]
+        modules: Modules = {"stem": [_convolution(inputs, self.width, 3, 1), nn.BatchNorm2d(self.width), nn.ReLU()]}
         inputs = self.width
-        for channels, stride in zip((self.width, 2 * self.width, 4 * self.width, 8 * self.width), (1, 2, 2, 2)):
-            layers += [Block(inputs, channels, stride), Block(channels, channels, 1)]
+        for number, stride in enumerate((1, 2, 2, 2)):
+            channels = 2**number * self.width
+            modules[f"group{number + 1}"] = [Block(inputs, channels, stride), Block(channels, channels, 1)]
             sides = [-(-side // stride) for side in sides]
             inputs = channels
         self.lonely = max(sides) == 1
         pool = [min(4, side) for side in sides]
         self.features = inputs * (sides[0] // pool[0]) * (sides[1] // pool[1])
-        return nn.Sequential(*layers, nn.AvgPool2d((pool[0], pool[1])), nn.Flatten())
+        self.last = modules["group4"][-1:]  # in a list, so that it is registered once
+        modules["group4"] += [nn.AvgPool2d((pool[0], pool[1])), nn.Flatten()]
+        return modules
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.training and self.lonely and len(x) == 1:
+        if self.lonely and len(x) == 1 and self.last[0].training:
             raise BadSetting(
                 f"network '{self.name}' cannot normalise a batch of one sample whose last feature map is 1×1; choose "
                 "a batch that leaves no single sample over, or larger images"

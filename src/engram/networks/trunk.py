@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from engram.networks.blocks import Modules, fold, spans
 from engram.randomness import generator
 from engram.settings import apply, setting
 
@@ -50,11 +52,13 @@ class Dropout(nn.Module):
 
 
 class Trunk(nn.Module):
-    """Turns a batch of samples into features. Subclasses declare settings and build `self.layers` in `assemble`."""
+    """Turns a batch of samples into features. Subclasses declare settings and give their layers in `assemble`.
+
+    `modules_by_name` are its modules in order, each a list of layers: what can be trained, frozen or renewed by name.
+    """
 
     name: ClassVar[str] = ""
     features: int
-    first: int = 1  # how many of `layers` make up the first module, the part that `new-leg` renews
 
     init = setting(
         "uniform",
@@ -68,12 +72,24 @@ class Trunk(nn.Module):
         apply(self, settings)
         self.seed, self.settings = seed, dict(settings)
         with torch.random.fork_rng(devices=[]):  # modules initialise themselves from the global generator: undo that
-            self.layers = self.assemble(shape)
+            assembled = self.assemble(shape)
+        if isinstance(assembled, dict):
+            self.layers, self.modules_by_name = nn.Sequential(*chain.from_iterable(assembled.values())), assembled
+        else:
+            self.layers = assembled
+            self.modules_by_name = self._find_modules()
+        if spans(self, self.modules_by_name) is None:
+            self.modules_by_name = {"trunk": list(self.children())}
         self.dropouts = [m for m in self.modules() if isinstance(m, Dropout) and m.rate > 0]
         self._initialise(generator(seed, "initialisation", "trunk"))
 
-    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+    def assemble(self, shape: tuple[int, ...]) -> Modules | nn.Sequential:
+        """The layers of every module by its name, in order; or a plain sequence, of which each layer is a module."""
         raise NotImplementedError
+
+    def _find_modules(self) -> Modules:
+        """Those of a plain sequence."""
+        return fold(self.layers.named_children())
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layers(x)
@@ -87,14 +103,6 @@ class Trunk(nn.Module):
         """The generator of the next step's dropout masks."""
         for dropout in self.dropouts:
             dropout.generator = generator
-
-    def first_module(self) -> nn.Sequential:
-        """The layers that `new-leg` renews."""
-        return nn.Sequential(*list(self.layers)[: self.first])
-
-    def first_size(self) -> int:
-        """How many parameters the first module has."""
-        return sum(p.numel() for p in self.first_module().parameters())
 
     def head_rows(self, rows: int, generator: torch.Generator) -> Tensor:
         """Initial rows of an output layer on these features: weights, then bias."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from engram.core import Split
 from engram.errors import BadSetting
-from engram.networks import FlatNetwork, Outputs
+from engram.networks import HEAD, FlatNetwork, Outputs
 
 ESTIMATORS = {
     "empirical": "per-sample gradients of the true label's log-probability",
@@ -109,7 +109,7 @@ def _add_squares(
     """Add the squared gradient of every sample's part of the loss, which is a sum over samples."""
     deltas = torch.autograd.grad(loss, [scores, *(h.outputs for h in heard)])
     with torch.no_grad():
-        head = total[network.trunk_size :].view(-1, network.row_size)[outputs.start : outputs.stop]
+        head = total[network.blocks[HEAD]].view(-1, network.row_size)[outputs.start : outputs.stop]
         _add_linear(head[:, :-1], deltas[0], features)
         head[:, -1] += deltas[0].square().sum(0)
         for call, delta in zip(heard, deltas[1:], strict=True):

@@ -1,6 +1,6 @@
 """Optimisers on one flat vector: Adam, SGD with momentum, Nadam.
 
-Each holds its slots as vectors that grow with theta, counts its steps, and moves `theta[part]` in place.
+Each holds its slots as vectors that grow with theta, counts its steps, and moves parts of theta in place.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ class Optimiser:
         if how == "full":
             self.steps = 0
 
-    def step(self, theta: Tensor, grad: Tensor, part: slice) -> None:
-        """Move the chosen part of theta along its gradient."""
+    def step(self, theta: Tensor, grad: Tensor, *parts: slice) -> None:
+        """Move the chosen parts of theta along its gradient."""
         self.steps += 1
-        self._move(theta[part], grad[part], *(self.vectors[name][part] for name in self.slots))
+        for part in parts:
+            self._move(theta[part], grad[part], *(self.vectors[name][part] for name in self.slots))
 
     def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
         raise NotImplementedError
