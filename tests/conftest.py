@@ -15,6 +15,7 @@ from engram.core import Learner, Lesson, Outline, Split, State
 from engram.learners import LEARNERS, create, learner_settings
 from engram.networks import NETWORKS, Blueprint
 from engram.streams import STREAMS
+from engram.transform import Transform
 
 torch.set_num_threads(1)
 
@@ -47,7 +48,7 @@ def digits_lessons(digits: tuple[Tensor, Tensor]) -> list[Lesson]:
     lessons = []
     for k in range(5):
         rows = torch.nonzero((y == 2 * k) | (y == 2 * k + 1)).squeeze(1)
-        parts = (Split(x, y[part], part, scale=1 / 16) for part in (rows[:90], rows[90:120]))
+        parts = (Split(x, y[part], part, Transform(scale=1 / 16)) for part in (rows[:90], rows[90:120]))
         lessons.append(_lesson(k, (2 * k, 2 * k + 1), *parts))
     return lessons
 
@@ -59,7 +60,10 @@ def permuted_lessons(digits: tuple[Tensor, Tensor]) -> list[Lesson]:
     lessons = []
     for k in range(3):
         order = torch.randperm(64, generator=torch.Generator().manual_seed(k))
-        parts = (Split(x[a:b], y[a:b], scale=1 / 16, permutation=order) for a, b in ((0, 150), (150, 200)))
+        parts = (
+            Split(x[a:b], y[a:b], transform=Transform(scale=1 / 16, permutation=order))
+            for a, b in ((0, 150), (150, 200))
+        )
         lessons.append(_lesson(k, tuple(range(10)), *parts))
     return lessons
 

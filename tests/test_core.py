@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 import torch
 
 from engram.core import ALIGNMENT, Lesson, Outline, Split, State, Stream, Task, canonical
 from engram.errors import BadData, BadState
+from engram.transform import Transform
 
 X = torch.arange(24, dtype=torch.uint8).view(6, 1, 2, 2)
 Y = torch.tensor([0, 1, 2, 0, 1, 2])
 
 
 def test_a_batch_is_scaled_floats_and_labels():
-    x, y = Split(X, Y, scale=0.5).batch(torch.tensor([5, 0]))
+    x, y = Split(X, Y, transform=Transform(scale=0.5)).batch(torch.tensor([5, 0]))
     assert x.dtype == torch.float32
     assert x.flatten(1).tolist() == [[10, 10.5, 11, 11.5], [0, 0.5, 1, 1.5]]
     assert y.tolist() == [2, 0]
@@ -31,16 +33,16 @@ def test_rows_choose_and_labels_belong_to_the_rows():
 
 def test_permutation_and_width():
     order = torch.tensor([3, 2, 1, 0])
-    permuted = Split(X, Y, permutation=order)
+    permuted = Split(X, Y, transform=Transform(permutation=order))
     assert permuted.shape == (1, 2, 2)
     assert permuted.raw(slice(0, 1)).flatten().tolist() == [3, 2, 1, 0]
-    padded = Split(X, Y, permutation=order, width=6)
+    padded = Split(X, Y, transform=Transform(permutation=order, width=6))
     assert padded.shape == (6,)
     assert padded.raw(slice(0, 1)).tolist() == [[3, 2, 1, 0, 0, 0]]
 
 
 def test_take_keeps_everything_else():
-    split = Split(X, Y, scale=0.5, permutation=torch.tensor([1, 0, 3, 2]), width=5)
+    split = Split(X, Y, transform=Transform(scale=0.5, permutation=torch.tensor([1, 0, 3, 2]), width=5))
     chosen, twice = split.take(torch.tensor([4, 2, 0])), split.take(torch.tensor([4, 2, 0])).take(torch.tensor([2, 1]))
     assert torch.equal(chosen.batch(slice(None))[0], split.batch(torch.tensor([4, 2, 0]))[0])
     assert torch.equal(twice.batch(slice(None))[0], split.batch(torch.tensor([0, 2]))[0])
@@ -62,19 +64,18 @@ def test_labels_must_be_as_many_as_samples():
 
 
 def test_joining_keeps_the_number_format_where_it_is_shared():
-    one = Split(X, Y, scale=0.5, permutation=torch.tensor([3, 2, 1, 0]))
-    two = Split(X, Y[:2], torch.tensor([1, 0]), scale=0.5)
+    one = Split(X, Y, transform=Transform(scale=0.5, permutation=torch.tensor([3, 2, 1, 0])))
+    two = Split(X, Y[:2], torch.tensor([1, 0]), Transform(scale=0.5))
     joined = Split.join([one, two])
     assert joined.x.dtype == torch.uint8
     assert torch.equal(joined.batch(slice(None))[0], torch.cat([one.batch(slice(None))[0], two.batch(slice(None))[0]]))
     assert joined.y.tolist() == [*Y.tolist(), 0, 1]
 
 
-@pytest.mark.parametrize("other", [Split(X.float() / 2, Y), Split(X, Y, scale=0.25)])
-def test_joining_different_formats_scales(other):
-    one = Split(X, Y, scale=0.5)
+def test_joining_different_formats_scales():
+    one, other = Split(X, Y, transform=Transform(scale=0.5)), Split(X.float() / 2, Y)
     joined = Split.join([one, other])
-    assert joined.scale == 1.0
+    assert joined.transform.scale == 1.0
     assert torch.equal(joined.batch(slice(None))[0], torch.cat([s.batch(slice(None))[0] for s in (one, other)]))
 
 
@@ -82,7 +83,7 @@ SHIFT = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
 
 
 def test_a_shift_is_subtracted_after_scaling_and_stays_with_what_is_taken():
-    plain, shifted = Split(X, Y, scale=0.5), Split(X, Y, scale=0.5, shift=SHIFT)
+    plain, shifted = (Split(X, Y, transform=Transform(scale=0.5, shift=shift)) for shift in (None, SHIFT))
     some = torch.tensor([4, 1])
     assert torch.equal(shifted.batch(some)[0], plain.batch(some)[0] - SHIFT)
     assert torch.equal(shifted.take(some).batch(slice(None))[0], shifted.batch(some)[0])
@@ -91,22 +92,39 @@ def test_a_shift_is_subtracted_after_scaling_and_stays_with_what_is_taken():
 
 def test_a_shift_does_not_change_the_samples_it_is_subtracted_from():
     x = X.float()
-    Split(x, Y, shift=SHIFT).batch(slice(None))
+    Split(x, Y, transform=Transform(shift=SHIFT)).batch(slice(None))
     assert torch.equal(x, X.float())
 
 
 def test_joining_keeps_a_shift_that_is_shared():
-    joined = Split.join([Split(X, Y, scale=0.5, shift=SHIFT), Split(X, Y, scale=0.5, shift=SHIFT.clone())])
+    same = (Transform(scale=0.5, shift=shift) for shift in (SHIFT, SHIFT.clone()))
+    joined = Split.join([Split(X, Y, transform=transform) for transform in same])
     assert joined.x.dtype == torch.uint8
     assert torch.equal(joined.batch(slice(None))[0], (X.float() * 0.5 - SHIFT).repeat(2, 1, 1, 1))
 
 
-@pytest.mark.parametrize("other", [None, 2 * SHIFT])
-def test_joining_different_shifts_subtracts_them(other):
-    parts = [Split(X, Y, shift=SHIFT), Split(X, Y, shift=other)]
+@pytest.mark.parametrize(
+    "other", [Transform(), Transform(shift=2 * SHIFT), Transform(scale=0.25), Transform(0.5, deviation=SHIFT)]
+)
+def test_joining_different_transforms_keeps_each_sample_s_own(other):
+    parts = [Split(X, Y, transform=Transform(shift=SHIFT)), Split(X, Y, transform=other)]
     joined = Split.join(parts)
-    assert joined.shift is None
-    assert torch.equal(joined.batch(slice(None))[0], torch.cat([s.batch(slice(None))[0] for s in parts]))
+    assert joined.x.dtype == torch.uint8
+    whole = torch.cat([s.batch(slice(None))[0] for s in parts])
+    assert torch.equal(joined.batch(slice(None))[0], whole)
+    some = torch.tensor([7, 0, 11, 3])
+    assert torch.equal(joined.batch(some)[0], whole[some])
+    assert torch.equal(joined.take(some).batch(slice(1, 3))[0], whole[some][1:3])
+
+
+def test_joining_what_was_joined_keeps_equal_transforms_once():
+    one, two = Transform(shift=SHIFT), Transform(scale=0.25)
+    first = Split.join([Split(X, Y, transform=one), Split(X, Y, transform=two)])
+    again = Split.join([first, Split(X, Y, transform=Transform(shift=SHIFT.clone()))])
+    assert again.transform.each == (one, two)
+    assert Split.join([again.take(torch.tensor([0, 13]))]).transform == one
+    heir = Split.load(again.tensors(), json.loads(json.dumps(again.plain())))
+    assert torch.equal(heir.batch(slice(None))[0], again.batch(slice(None))[0])
 
 
 def test_joining_different_shapes_is_refused():

@@ -14,33 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
-import torch
 from torch import Tensor
 
-from engram.errors import BadData, BadState
-
-ALIGNMENT = 64  # bytes: a tensor that torch makes begins at a multiple of them
-
-
-def is_row_by_row(values: Tensor) -> bool:
-    """Whether the values lie in memory in the order in which they are counted, dimensions of size 1 included: these are
-    no matter to `is_contiguous`, but products and convolutions choose their way by them."""
-    expected = 1
-    for size, stride in zip(reversed(values.shape), reversed(values.stride())):
-        if stride != expected:
-            return False
-        expected *= max(size, 1)
-    return True
-
-
-def canonical(values: Tensor) -> Tensor:
-    """The values row by row in memory, from where torch would put a tensor of their own; themselves if that is so.
-
-    The same product of the same numbers can round differently when they lie in another order or at another address.
-    """
-    if values.data_ptr() % ALIGNMENT == 0 and is_row_by_row(values):
-        return values
-    return values.clone(memory_format=torch.contiguous_format)
+from engram.errors import BadState
+from engram.samples import ALIGNMENT as ALIGNMENT
+from engram.samples import Split, is_row_by_row
+from engram.samples import canonical as canonical
+from engram.samples import pick as pick
 
 
 @dataclass(frozen=True)
@@ -65,87 +45,6 @@ class Dataset:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.x_train.shape[1:])
-
-
-def pick(values: Tensor, index: Tensor | slice) -> Tensor:
-    """`values[index]`, several times faster for a tensor of positions."""
-    return values[index] if isinstance(index, slice) else values.index_select(0, index)
-
-
-class Split:
-    """Some rows of a dataset with their labels, and what a stream does to each sample on its way into a batch."""
-
-    def __init__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        rows: Tensor | None = None,
-        *,
-        scale: float = 1.0,
-        permutation: Tensor | None = None,
-        width: int | None = None,
-        shift: Tensor | None = None,
-    ):
-        """`y` labels the chosen `rows` of `x` (all of them by default). `permutation` reorders the features,
-        `width` pads the flattened sample with zeros, `shift` (of the final shape) is subtracted after scaling."""
-        count = len(x) if rows is None else len(rows)
-        if len(y) != count:
-            raise BadData(f"{count} samples came with {len(y)} labels; give one label a sample")
-        self.x, self.y, self.rows = x, y, rows
-        self.scale, self.permutation, self.width, self.shift = scale, permutation, width, shift
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.width,) if self.width is not None else tuple(self.x.shape[1:])
-
-    def raw(self, index: Tensor | slice) -> Tensor:
-        """The samples at these positions in the dataset's own number format."""
-        x = pick(self.x, index if self.rows is None else pick(self.rows, index))
-        if self.permutation is not None:
-            x = x.flatten(1).index_select(1, self.permutation).view(x.shape)
-        if self.width is not None:
-            flat = x.flatten(1)
-            x = torch.nn.functional.pad(flat, (0, self.width - flat.shape[1]))
-        return x
-
-    def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
-        """Scaled and shifted float32 samples and their labels."""
-        x = self.raw(index)
-        x = x.float() if x.dtype != torch.float32 else x
-        x = x * self.scale if self.scale != 1.0 else x
-        return canonical(x if self.shift is None else x - self.shift), pick(self.y, index)
-
-    def take(self, index: Tensor) -> Split:
-        """The split that holds only these positions."""
-        rows = index if self.rows is None else self.rows[index]
-        taken = Split(self.x, self.y[index], rows, scale=self.scale, permutation=self.permutation, width=self.width)
-        taken.shift = self.shift
-        return taken
-
-    def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Every sample once, in order."""
-        for start in range(0, len(self), size):
-            yield self.batch(slice(start, start + size))
-
-    @staticmethod
-    def join(splits: Sequence[Split]) -> Split:
-        """The samples of several splits as one, copied: in their own number format if they share it (and the scale
-        and the shift), else as batches have them."""
-        if len({s.shape for s in splits}) > 1:
-            raise BadData(f"samples of different shapes ({', '.join(str(s.shape) for s in splits)}) cannot be joined")
-        everything, y = slice(None), torch.cat([s.y for s in splits])
-        first = splits[0]
-        if all(s.x.dtype == first.x.dtype and s.scale == first.scale and _same(s.shift, first.shift) for s in splits):
-            x = canonical(torch.cat([s.raw(everything) for s in splits]))
-            return Split(x, y, scale=first.scale, shift=first.shift)
-        return Split(torch.cat([s.batch(everything)[0] for s in splits]), y)
-
-
-def _same(a: Tensor | None, b: Tensor | None) -> bool:
-    return a is b or (a is not None and b is not None and torch.equal(a, b))
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Asked(NamedTuple):
         """What the time of a step depends on, as text: of the stream that is what happens to a batch on its way in."""
         settings = {name: value for name, value in self.growth.settings.items() if name not in OF_ONE_KIND}
         data, outline = self.stream[0].train, self.stream.outline
-        changes = [str(data.x.dtype), data.permutation is not None, data.shift is not None]
+        changes = [str(data.x.dtype), *sorted(data.transform.tensors())]
         parts = [
             *self.family(),
             dict(self.node.network.settings),

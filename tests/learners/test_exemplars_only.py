@@ -9,6 +9,7 @@ from engram.core import Lesson, Outline, Split
 from engram.costs import itemise
 from engram.errors import BadData, Diverged
 from engram.learners.exemplars_only import ExemplarsOnly
+from engram.transform import Transform
 
 
 def _accuracy(learner, lessons):
@@ -29,7 +30,7 @@ def test_the_exemplars_are_all_of_the_state(make, teach, digits_lessons):
 
 def test_a_hundred_digits_take_less_than_100_kilobytes(teach):
     x = torch.randint(0, 256, (200, 1, 28, 28), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    split = Split(x, torch.arange(10).repeat(20), scale=1 / 255)
+    split = Split(x, torch.arange(10).repeat(20), transform=Transform(scale=1 / 255))
     learner = ExemplarsOnly(Outline((1, 28, 28), tuple(range(10))), copies=1, filters=2)
     teach(learner, [Lesson("noise", 0, tuple(range(10)), split, split)])
     assert len(learner.memory) == 100
@@ -67,7 +68,7 @@ def test_copies_are_learned_from_only_where_asked(make, teach, digits_lessons):
 def test_a_centred_image_is_warped_before_the_mean_is_subtracted(make, teach, digits_lessons):
     plain = digits_lessons[0].train
     shift = torch.rand(1, 8, 8, generator=torch.Generator().manual_seed(0))
-    centred = Split(plain.x, plain.y, plain.rows, scale=plain.scale, shift=shift)
+    centred = Split(plain.x, plain.y, plain.rows, Transform(scale=plain.transform.scale, shift=shift))
     learners = [
         teach(make("exemplars-only", sampling="uniform"), [Lesson("", 0, (0, 1), data, data)])
         for data in (plain, centred)

@@ -15,6 +15,7 @@ from engram.errors import Diverged
 from engram.learners.gem import double_product, least_above, project
 from engram.networks import Blueprint
 from engram.randomness import generator
+from engram.transform import Transform
 
 
 def _draw(*shape, seed=0):
@@ -112,7 +113,7 @@ def test_centred_samples_come_back_as_they_were(make, teach, digits_lessons):
     lessons = []
     for lesson in digits_lessons[:2]:
         old = lesson.train
-        train = Split(old.x, old.y, old.rows, scale=old.scale, shift=torch.full((1, 8, 8), 0.25))
+        train = Split(old.x, old.y, old.rows, Transform(scale=old.transform.scale, shift=torch.full((1, 8, 8), 0.25)))
         lessons.append(Lesson(lesson.name, lesson.index, lesson.classes, train, lesson.validation))
     learner = teach(make("gem", memory=5), lessons)
     order = torch.randperm(90, generator=generator(0, "order", 1, 0))
@@ -161,8 +162,8 @@ def test_memory_passes_are_counted(make, teach, digits_lessons):
 
 def test_a_memory_whose_gradient_is_not_finite_is_refused(make, teach, digits_lessons):
     learner = teach(make("gem"), digits_lessons[:1])
-    learner.vectors["memory.x"] = learner.vectors["memory.x"].float()
-    learner.vectors["memory.x"][0, 0, 0, 0] = float("nan")
+    learner.kept.x = learner.kept.x.float()
+    learner.kept.x[0, 0, 0, 0] = float("nan")
     with pytest.raises(Diverged, match="memory is not finite at task 2, step 1; lower the rate"):
         teach(learner, digits_lessons[1:2])
 

@@ -23,7 +23,7 @@ def test_permuted_samples_are_kept_as_they_were_shown(make, teach, permuted_less
     joint = teach(make("joint"), permuted_lessons[:2])
     union = Lesson.union(permuted_lessons[:2])
     assert torch.equal(joint.parameters(), teach(make("finetune"), [union]).parameters())
-    assert joint.vectors["samples.x"].dtype == torch.uint8
+    assert joint.samples.x.dtype == torch.uint8
 
 
 def test_samples_of_another_format_are_kept_scaled(make, teach, digits_lessons):

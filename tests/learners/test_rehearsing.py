@@ -15,6 +15,7 @@ from engram.errors import BadSetting
 from engram.learners import learner_settings, learners
 from engram.networks import Blueprint
 from engram.parts.exemplars import SAMPLING, mof
+from engram.transform import Transform
 
 REHEARSING = [
     name for name, cls in learners().items() if "exemplars" in learner_settings(name) and name != "exemplars-only"
@@ -334,7 +335,7 @@ def test_centred_exemplars_are_rehearsed_as_they_were(make, teach, snapshot, dig
     shift = torch.rand(1, 8, 8, generator=torch.Generator().manual_seed(0))
     lessons = []
     for lesson in digits_lessons[:2]:
-        train = Split(lesson.train.x, lesson.train.y, lesson.train.rows, scale=1 / 16, shift=shift)
+        train = Split(lesson.train.x, lesson.train.y, lesson.train.rows, Transform(scale=1 / 16, shift=shift))
         lessons.append(replace(lesson, train=train))
     first = teach(make("finetune", exemplars=4), lessons[:1])
     heir = make("finetune", exemplars=4)

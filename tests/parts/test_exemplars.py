@@ -7,7 +7,9 @@ import time
 import pytest
 import torch
 
+from engram.core import Split
 from engram.parts.exemplars import SAMPLING, ExemplarMemory, entropy, mof, plane_distance, select, uniform
+from engram.transform import Transform
 
 
 def draw(seed=0):
@@ -112,10 +114,14 @@ def test_every_kind_gives_distinct_positions_and_never_more_than_there_are(kind,
     assert all(0 <= place < 8 for place in chosen.tolist())
 
 
+def samples(label, x, scale=0.5, **more):
+    return Split(x, torch.full((len(x),), label), transform=Transform(scale, **more))
+
+
 def filled():
     memory = ExemplarMemory()
-    memory.add(7, torch.arange(12, dtype=torch.uint8).view(3, 4), scale=0.5)
-    memory.add(2, torch.arange(100, 108, dtype=torch.uint8).view(2, 4), scale=0.5)
+    memory.add(samples(7, torch.arange(12, dtype=torch.uint8).view(3, 4)))
+    memory.add(samples(2, torch.arange(100, 108, dtype=torch.uint8).view(2, 4)))
     return memory
 
 
@@ -157,7 +163,7 @@ def test_reducing_frees_what_is_cut():
 
 def test_a_class_that_comes_back_gets_another_set():
     memory = filled()
-    memory.add(7, torch.full((2, 4), 200, dtype=torch.uint8), scale=0.5)
+    memory.add(samples(7, torch.full((2, 4), 200, dtype=torch.uint8)))
     assert memory.sizes == [3, 2, 2]
     assert memory.of(7).raw(slice(None))[:, 0].tolist() == [0, 4, 8, 200, 200]
     memory.reduce(1)
@@ -166,7 +172,7 @@ def test_a_class_that_comes_back_gets_another_set():
 
 def test_other_formats_become_what_batches_hold():
     memory = filled()
-    memory.add(3, torch.full((1, 4), 0.25))
+    memory.add(samples(3, torch.full((1, 4), 0.25), scale=1.0))
     x, y = memory.split().batch(slice(None))
     assert y.tolist() == [7, 7, 7, 2, 2, 3]
     assert torch.equal(x[0], torch.arange(4.0) / 2)
@@ -176,8 +182,8 @@ def test_other_formats_become_what_batches_hold():
 @pytest.mark.parametrize("shift", [None, torch.tensor([1.0, 2, 3, 4])])
 def test_a_memory_survives_its_state(shift):
     memory = ExemplarMemory()
-    memory.add(1, torch.arange(8, dtype=torch.uint8).view(2, 4), 0.5, shift)
-    memory.add(0, torch.arange(4, dtype=torch.uint8).view(1, 4), 0.5, shift)
+    memory.add(samples(1, torch.arange(8, dtype=torch.uint8).view(2, 4), shift=shift))
+    memory.add(samples(0, torch.arange(4, dtype=torch.uint8).view(1, 4), shift=shift))
     other = ExemplarMemory()
     other.load({**memory.tensors(), "parameters": torch.zeros(3)}, memory.plain())
     for mine, its in zip(memory.split().batch(slice(None)), other.split().batch(slice(None)), strict=True):

@@ -12,6 +12,7 @@ from engram.errors import BadSetting
 from engram.networks import Blueprint, FlatNetwork, Outputs
 from engram.networks.trunk import Trunk
 from engram.parts.fisher import diagonal
+from engram.transform import Transform
 
 NETWORKS = [("mlp", {"widths": "9-7"}), ("rwalk-cnn", {}), ("pfuelb-conv", {"full_width": 20})]
 SAMPLES = 40
@@ -20,7 +21,7 @@ SAMPLES = 40
 @pytest.fixture
 def data(digits):
     x, y = digits
-    return Split(x[:SAMPLES], y[:SAMPLES] % 3, scale=1 / 16)
+    return Split(x[:SAMPLES], y[:SAMPLES] % 3, transform=Transform(scale=1 / 16))
 
 
 def _network(name, settings, rows=5):

@@ -24,7 +24,7 @@ def test_every_kind_has_it_and_is_as_before_without(kind):
     plain, without, centred = made(kind), made(kind, centred=False), made(kind, centred=True)
     assert plain.digest() == without.digest() != centred.digest()
     assert (without.spec["options"]["centred"], centred.spec["options"]["centred"]) == (False, True)
-    assert all(split.shift is None for task in plain for split in (task.train, task.validation, task.test))
+    assert all(split.transform.shift is None for task in plain for split in (task.train, task.validation, task.test))
 
 
 @pytest.mark.parametrize("kind", ["split", "incremental", "pair"])
@@ -48,7 +48,7 @@ def test_a_permuted_sample_loses_its_own_mean():
     for before, after in zip(made("permuted", tasks=3), made("permuted", tasks=3, centred=True), strict=True):
         x, _ = before.train.batch(slice(None))
         shifted, _ = after.train.batch(slice(None))
-        assert torch.allclose(shifted.flatten(1), x.flatten(1) - mean[before.train.permutation], atol=1e-6)
+        assert torch.allclose(shifted.flatten(1), x.flatten(1) - mean[before.train.transform.permutation], atol=1e-6)
 
 
 def test_every_dataset_of_a_concatenation_has_its_own_mean_and_padding_stays_zero():
@@ -76,4 +76,4 @@ def test_joint_training_keeps_centred_samples_as_they_are(kind):
     heir = create("joint", tasks.outline, 0, Blueprint.of("mlp", widths="4"), {})
     heir.load(learner.state())
     expected = torch.cat([task.train.batch(slice(None))[0] for task in tasks])
-    assert torch.equal(heir.kept().batch(slice(None))[0], expected)
+    assert torch.equal(heir.samples.batch(slice(None))[0], expected)

@@ -29,7 +29,7 @@ def test_two_permutations_of_all_classes():
     made = stream("pair", dataset=toy(), permuted=True)
     assert len(made) == 2
     assert made[0].classes == made[1].classes == tuple(range(10))
-    assert not torch.equal(made[0].test.permutation, made[1].test.permutation)
+    assert not torch.equal(made[0].test.transform.permutation, made[1].test.transform.permutation)
     assert not torch.equal(everything(made[0].test), everything(made[1].test))
 
 

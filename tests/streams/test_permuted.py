@@ -9,7 +9,7 @@ def test_permutations_are_bijections_and_the_inverse_restores_every_sample():
     data = toy()
     for task in stream("permuted", dataset=data, tasks=4):
         for split, x in ((task.train, data.x_train), (task.validation, data.x_train), (task.test, data.x_test)):
-            order = split.permutation
+            order = split.transform.permutation
             assert sorted(order.tolist()) == list(range(6))
             restored = everything(split).flatten(1)[:, order.argsort()].view(-1, 2, 3)
             assert torch.equal(restored, x[rows(split)])
@@ -18,9 +18,9 @@ def test_permutations_are_bijections_and_the_inverse_restores_every_sample():
 def test_train_validation_and_test_share_the_permutation_and_tasks_do_not():
     tasks = stream("permuted", dataset=toy(shape=(8, 8)), tasks=5).tasks
     for task in tasks:
-        assert torch.equal(task.train.permutation, task.test.permutation)
-        assert torch.equal(task.train.permutation, task.validation.permutation)
-    assert len({tuple(task.train.permutation.tolist()) for task in tasks}) == 5
+        assert torch.equal(task.train.transform.permutation, task.test.transform.permutation)
+        assert torch.equal(task.train.transform.permutation, task.validation.transform.permutation)
+    assert len({tuple(task.train.transform.permutation.tolist()) for task in tasks}) == 5
 
 
 def test_a_task_is_the_same_whatever_the_number_of_tasks():
@@ -32,8 +32,8 @@ def test_a_task_is_the_same_whatever_the_number_of_tasks():
 def test_first_task_may_stay_as_it_is():
     made = stream("permuted", dataset=toy(), tasks=3, first_permuted=False)
     usual = stream("permuted", dataset=toy(), tasks=3)
-    assert made[0].train.permutation is None
-    assert torch.equal(made[2].train.permutation, usual[2].train.permutation)
+    assert made[0].train.transform.permutation is None
+    assert torch.equal(made[2].train.transform.permutation, usual[2].train.transform.permutation)
     assert [task.name for task in made] == ["original", "permutation 2", "permutation 3"]
 
 

@@ -44,9 +44,13 @@ def test_two_permutations_of_all_classes():
     made = stream("dp10-10", dataset=toy())
     first, second = made
     assert first.classes == second.classes == made.outline.classes == tuple(range(10))
-    assert sorted(first.test.permutation.tolist()) == sorted(second.test.permutation.tolist()) == list(range(6))
-    assert not torch.equal(first.test.permutation, second.test.permutation)
-    assert torch.equal(first.train.permutation, first.test.permutation)
+    assert (
+        sorted(first.test.transform.permutation.tolist())
+        == sorted(second.test.transform.permutation.tolist())
+        == list(range(6))
+    )
+    assert not torch.equal(first.test.transform.permutation, second.test.transform.permutation)
+    assert torch.equal(first.train.transform.permutation, first.test.transform.permutation)
     assert not torch.equal(everything(first.test), everything(second.test))
     assert len(first.test) + len(second.test) == 100
 

@@ -88,7 +88,7 @@ class ExemplarsOnly(Learner):
             return
         chosen = own.take(self._choose(own, lesson, label))
         require_finite(chosen.batch(slice(None))[0], lesson)
-        self.memory.add(label, chosen.raw(slice(None)), chosen.scale, chosen.shift)
+        self.memory.add(chosen)
         self._solution = None
 
     def _choose(self, own: Split, lesson: Lesson, label: int) -> Tensor:
@@ -124,8 +124,9 @@ class ExemplarsOnly(Learner):
         copies = min(self.copies, self.points // len(x) - 1)
         if not self.augment or not self.phi.is_image or copies < 1:
             return x, y
-        shift = torch.zeros(()) if kept.shift is None else kept.shift
-        warped = affine_copies(x + shift, copies, generator(self.seed, "augmentation")) - shift
+        offset = kept.offset()
+        shift = (torch.zeros(()) if offset is None else offset).expand(x.shape)
+        warped = affine_copies(x + shift, copies, generator(self.seed, "augmentation")) - shift.repeat(copies, 1, 1, 1)
         return torch.cat([x, warped]), y.repeat(copies + 1)
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:

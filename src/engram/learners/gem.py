@@ -19,6 +19,7 @@ from engram.errors import Diverged
 from engram.learners.gradient import GradientLearner
 from engram.networks import Outputs
 from engram.settings import setting
+from engram.transform import under
 
 COLUMNS = 8192  # of gradients that are multiplied at a time
 
@@ -38,7 +39,7 @@ class GEM(GradientLearner):
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
         self.sizes: dict[int, int] = {}  # how many examples are kept of each task, in the order they are kept in
-        self.scale = 1.0
+        self.kept: Split | None = None
 
     def prepare(self, lesson: Lesson) -> None:
         """The memories of the other tasks as they enter a step: outputs, samples, places of their labels."""
@@ -72,12 +73,8 @@ class GEM(GradientLearner):
 
     def end(self, lesson: Lesson) -> None:
         memories = {**self.memories(), lesson.index: lesson.train.take(self._seen(lesson)[-self.memory :])}
-        kept = Split.join(list(memories.values()))
+        self.kept = Split.join(list(memories.values()))
         self.sizes = {task: len(memory) for task, memory in memories.items()}
-        self.vectors["memory.x"], self.vectors["memory.y"], self.scale = kept.x, kept.y, kept.scale
-        self.vectors.pop("memory.shift", None)
-        if kept.shift is not None:
-            self.vectors["memory.shift"] = kept.shift
         self.past, self.gradients = [], torch.empty(0)
 
     def _seen(self, lesson: Lesson) -> Tensor:
@@ -91,21 +88,23 @@ class GEM(GradientLearner):
 
     def memories(self) -> dict[int, Split]:
         """What is kept of each task."""
-        if not self.sizes:
+        if self.kept is None:
             return {}
-        kept = Split(
-            self.vectors["memory.x"], self.vectors["memory.y"], scale=self.scale, shift=self.vectors.get("memory.shift")
-        )
-        places = torch.arange(len(kept)).split(list(self.sizes.values()))
-        return {task: kept.take(place) for task, place in zip(self.sizes, places)}
+        places = torch.arange(len(self.kept)).split(list(self.sizes.values()))
+        return {task: self.kept.take(place) for task, place in zip(self.sizes, places)}
 
     def state(self) -> State:
         state = super().state()
-        return State(state.tensors, {**state.plain, "sizes": list(self.sizes.items()), "scale": self.scale})
+        kept = {} if self.kept is None else {f"memory.{name}": t for name, t in self.kept.tensors().items()}
+        format = {} if self.kept is None else self.kept.plain()
+        return State({**state.tensors, **kept}, {**state.plain, "sizes": list(self.sizes.items()), "memory": format})
 
     def load(self, state: State) -> None:
         super().load(state)
-        self.sizes, self.scale = dict(state.plain["sizes"]), state.plain["scale"]
+        self.sizes = dict(state.plain["sizes"])
+        kept, self.vectors = under("memory.", self.vectors), {}
+        format = state.plain.get("memory", state.plain)  # an older state has its scale there
+        self.kept = Split.load(kept, format) if kept else None
 
 
 def project(gradient: Tensor, others: Tensor, margin: float = 0.5, ridge: float = 1e-3) -> Tensor:

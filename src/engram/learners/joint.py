@@ -9,6 +9,7 @@ from engram.core import Lesson, Split, State, Step
 from engram.learners.gradient import GradientLearner, require_samples
 from engram.parts.outputs import OutputLayer
 from engram.settings import setting
+from engram.transform import under
 
 
 class Joint(GradientLearner):
@@ -23,7 +24,7 @@ class Joint(GradientLearner):
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
         self.lessons: list[tuple[int, tuple[int, ...]]] = []  # task and classes of every kept lesson
-        self.scale = 1.0
+        self.samples: Split | None = None
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.step is None:
@@ -32,22 +33,15 @@ class Joint(GradientLearner):
         yield from super().learn(self.everything(lesson))
 
     def keep(self, lesson: Lesson) -> None:
-        """Append the lesson's samples as they are stored, or scaled where earlier ones had another format."""
-        kept = Split.join([self.kept(), lesson.train] if self.lessons else [lesson.train])
-        self.vectors["samples.x"], self.vectors["samples.y"], self.scale = kept.x, kept.y, kept.scale
-        self.vectors.pop("samples.shift", None)
-        if kept.shift is not None:
-            self.vectors["samples.shift"] = kept.shift
+        """Append the lesson's samples as they are stored, each with its transform."""
+        self.samples = Split.join([lesson.train] if self.samples is None else [self.samples, lesson.train])
         self.lessons.append((lesson.index, lesson.classes))
-
-    def kept(self) -> Split:
-        vectors = self.vectors
-        return Split(vectors["samples.x"], vectors["samples.y"], scale=self.scale, shift=vectors.get("samples.shift"))
 
     def everything(self, lesson: Lesson) -> Lesson:
         """All kept lessons as one."""
+        kept = lesson.train if self.samples is None else self.samples
         classes = tuple(dict.fromkeys(label for _, classes in self.lessons for label in classes))
-        return Lesson(lesson.name, lesson.index, classes, self.kept(), lesson.validation)
+        return Lesson(lesson.name, lesson.index, classes, kept, lesson.validation)
 
     def begin(self, lesson: Lesson) -> None:
         self.network = self.fresh_network()
@@ -60,9 +54,13 @@ class Joint(GradientLearner):
 
     def state(self) -> State:
         state = super().state()
-        return State(state.tensors, {**state.plain, "lessons": self.lessons, "scale": self.scale})
+        kept = {} if self.samples is None else {f"samples.{name}": t for name, t in self.samples.tensors().items()}
+        format = {} if self.samples is None else self.samples.plain()
+        return State({**state.tensors, **kept}, {**state.plain, "lessons": self.lessons, "samples": format})
 
     def load(self, state: State) -> None:
         super().load(state)
         self.lessons = [(index, tuple(classes)) for index, classes in state.plain["lessons"]]
-        self.scale = state.plain["scale"]
+        kept, self.vectors = under("samples.", self.vectors), {}
+        format = state.plain.get("samples", state.plain)  # an older state has its scale there
+        self.samples = Split.load(kept, format) if kept else None

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Split
+from engram.transform import under
 
 SAMPLING = {
     "uniform": "at random",
@@ -103,12 +104,10 @@ class ExemplarMemory:
         """How many samples are kept."""
         return sum(self.sizes)
 
-    def add(self, label: int, x: Tensor, scale: float = 1.0, shift: Tensor | None = None) -> None:
-        """Keep these raw samples of a class as a set; `scale` and `shift` are those of the split they come from."""
-        y = torch.full((len(x),), label, dtype=torch.int64)
-        new = Split(x, y, scale=scale, shift=shift)
-        self._kept = Split.join([new] if self._kept is None else [self._kept, new])
-        self.sizes.append(len(x))
+    def add(self, chosen: Split) -> None:
+        """Keep these samples of a class as a set."""
+        self._kept = Split.join([chosen] if self._kept is None else [self._kept, chosen])
+        self.sizes.append(len(chosen))
 
     def reduce(self, m: int) -> None:
         """Cut every set to its first `m`."""
@@ -135,20 +134,15 @@ class ExemplarMemory:
         return {label: labels.count(label) for label in dict.fromkeys(labels)}
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a state holds, and what counts as cost: samples and labels, and the shift of centred data."""
-        if self._kept is None:
-            return {}
-        found = {"exemplars.x": self._kept.x, "exemplars.y": self._kept.y}
-        return found if self._kept.shift is None else {**found, "exemplars.shift": self._kept.shift}
+        """What a state holds, and what counts as cost: samples, labels, and what their transform has."""
+        return {} if self._kept is None else {f"exemplars.{name}": t for name, t in self._kept.tensors().items()}
 
     def plain(self) -> dict[str, Any]:
         """The rest of the state, as plain JSON."""
-        return {"sizes": self.sizes, "scale": 1.0 if self._kept is None else self._kept.scale}
+        return {"sizes": self.sizes, **({"scale": 1.0} if self._kept is None else self._kept.plain())}
 
     def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
         """Hold what `tensors` and `plain` gave; other tensors are ignored."""
-        own = {
-            name: tensors[f"exemplars.{name}"].clone() for name in ("x", "y", "shift") if f"exemplars.{name}" in tensors
-        }
+        own = {name: value.clone() for name, value in under("exemplars.", tensors).items()}
         self.sizes = list(plain["sizes"])
-        self._kept = Split(own["x"], own["y"], scale=plain["scale"], shift=own.get("shift")) if own else None
+        self._kept = Split.load(own, plain) if own else None

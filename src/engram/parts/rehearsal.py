@@ -97,7 +97,7 @@ class Rehearsal:
         for label in lesson.classes:
             own = lesson.train.take((lesson.train.y == label).nonzero().squeeze(1))
             if len(own):
-                self.memory.add(label, own.raw(choose(own, label, m)), own.scale, own.shift)
+                self.memory.add(own.take(choose(own, label, m)))
 
     def tensors(self) -> dict[str, Tensor]:
         return self.memory.tensors()

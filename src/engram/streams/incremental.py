@@ -8,10 +8,10 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.settings import Setting
+from engram.streams.inputs import INPUTS
 from engram.streams.plan import Kind, Plan
-from engram.streams.source import CENTRED, Source
+from engram.streams.source import Source
 from engram.streams.split import ORDER, class_order, class_parts
-from engram.streams.validation import SHARE
 
 
 def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Plan:
@@ -35,8 +35,7 @@ KIND = Kind(
     options={
         "base": Setting(0, "classes in the first task (0: half of all, rounded down)", at_least=0),
         "order": replace(ORDER, default="seeded"),
-        "centred": CENTRED,
-        "validation": SHARE,
+        **INPUTS,
     },
     plan=plan,
 )

@@ -15,6 +15,7 @@ from engram.own import in_folder, is_place
 from engram.settings import Setting, resolve
 from engram.streams import own, two_tasks
 from engram.streams.doubts import say_if_large, say_if_shared
+from engram.streams.inputs import check_inputs
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
@@ -26,6 +27,8 @@ _KIND = "|".join(map(re.escape, sorted(KINDS, key=len, reverse=True)))
 NAME = re.compile(rf"(?P<kind>{_KIND})(?:-(?P<dataset>.+?))?(?:@(?P<version>[^@/.]+))?")
 SPEC = ("kind", "version", "name", "dataset", "digest", "seed", "tasks", "options")
 OUTSIDE_OPTIONS = ("tasks", "validation", "datasets")  # the spec has its own place for them, or the protocol decides
+
+LATER_OPTIONS = ("normalised", "images")
 
 
 def kinds() -> dict[str, Kind]:
@@ -99,7 +102,8 @@ def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str,
     if version > kind.version:
         sources = [source.without_shared() for source in sources]
     plan = kind.plan(sources, seed, values)
-    parts = [replace(part, centred=values["centred"]) for part in plan.parts]
+    check_inputs(values["centred"], values["normalised"])
+    parts = [replace(part, centred=values["centred"], normalised=values["normalised"]) for part in plan.parts]
     return assemble(parts, _spec(kind, sources, seed, plan, version), values["validation"], _class_names(sources))
 
 
@@ -175,8 +179,14 @@ def _spec(kind: Kind, sources: Sequence[Source], seed: int, plan: Plan, version:
         "digest": digests if kind.many else digests[0],
         "seed": seed,
         "tasks": len(plan.parts),
-        "options": {n: _plain(v) for n, v in plan.options.items() if n not in OUTSIDE_OPTIONS},
+        "options": {n: _plain(v) for n, v in plan.options.items() if _is_in_spec(kind, n, v)},
     }
+
+
+def _is_in_spec(kind: Kind, name: str, value: Any) -> bool:
+    """Not where an option came later than the first streams and does nothing: keys stay as they were."""
+    idle = name in LATER_OPTIONS and value == kind.options[name].default
+    return name not in OUTSIDE_OPTIONS and not idle
 
 
 def _plain(value: Any) -> Any:

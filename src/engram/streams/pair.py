@@ -7,11 +7,11 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.settings import Setting
+from engram.streams.inputs import INPUTS
 from engram.streams.permuted import permuted_part
 from engram.streams.plan import Kind, Part, Plan, title
-from engram.streams.source import CENTRED, Source
+from engram.streams.source import Source
 from engram.streams.split import even_sizes
-from engram.streams.validation import SHARE
 
 
 def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Plan:
@@ -77,8 +77,7 @@ KIND = Kind(
         "first": Setting((), "classes of the first task, for example 0-1-2-3-4 (default: the first half)", at_least=0),
         "second": Setting((), "classes of the second task (default: those not in the first)", at_least=0),
         "permuted": Setting(False, "both tasks have all classes, each under a permutation of its own"),
-        "centred": CENTRED,
-        "validation": SHARE,
+        **INPUTS,
     },
     plan=plan,
 )

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.settings import Setting
+from engram.streams.inputs import INPUTS
 from engram.streams.plan import Kind, Part, Plan
-from engram.streams.source import CENTRED, Source
-from engram.streams.validation import SHARE
+from engram.streams.source import Source
 
 
 def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Plan:
@@ -31,8 +31,7 @@ KIND = Kind(
     options={
         "tasks": Setting(10, "number of tasks", at_least=1, at_most=10_000),
         "first_permuted": Setting(True, "permute the first task too (false: it stays as it is)"),
-        "centred": CENTRED,
-        "validation": SHARE,
+        **INPUTS,
     },
     plan=plan,
 )

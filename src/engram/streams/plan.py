@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,9 +14,11 @@ from torch import Tensor
 from engram.core import Outline, Split, Stream, Task
 from engram.errors import BadData
 from engram.settings import Setting
+from engram.streams.inputs import channel_statistics
 from engram.streams.seeding import shuffled
 from engram.streams.source import Source
 from engram.streams.validation import hold_out
+from engram.transform import Transform
 
 LONGEST_TITLE = 29
 
@@ -24,7 +26,8 @@ LONGEST_TITLE = 29
 @dataclass(frozen=True)
 class Part:
     """One task to be: some classes of a source, the number to add to their labels, the number of the permutation
-    that reorders their features, the width to pad them to, whether the source's mean sample is subtracted."""
+    that reorders their features, the width to pad them to or the shape of the images they become, whether the
+    source's mean sample is subtracted or the part's own samples are normalised."""
 
     name: str
     source: Source
@@ -32,7 +35,9 @@ class Part:
     offset: int = 0
     permutation: int | None = None
     width: int | None = None
+    images: tuple[int, ...] = ()
     centred: bool = False
+    normalised: bool = False
 
     @property
     def labels(self) -> tuple[int, ...]:
@@ -40,7 +45,14 @@ class Part:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.source.dataset.shape if self.width is None else (self.width,)
+        return self.layout.shape(self.source.dataset.shape)
+
+    @property
+    def layout(self) -> Transform:
+        """What happens to a sample before its numbers are changed, less the permutation."""
+        if self.images:
+            return Transform(channels=self.images[0], size=(self.images[1], self.images[2]))
+        return Transform(width=self.width)
 
 
 @dataclass(frozen=True)
@@ -84,16 +96,14 @@ def build_task(parts: Sequence[Part], seed: int, index: int, share: float) -> Ta
     part, data = parts[index], parts[index].source.dataset
     groups = _chosen(part, part.source.train)
     kept, held = hold_out({c + part.offset: rows for c, rows in groups.items()}, share, seed, index)
-    permutation = None
-    if part.permutation is not None:
-        permutation = shuffled(part.source.features, seed, "permutation", part.permutation)
-    cut = partial(_cut, part, permutation, _shift(part, permutation))
+    rows = None if len(kept) == len(data.y_train) else kept
+    cut = partial(_cut, part, _transform(part, seed, data.x_train, rows))
     test = _all_or(part, part.source.test)
     return Task(
         name=part.name,
         index=index,
         classes=part.labels,
-        train=cut(data.x_train, data.y_train, None if len(kept) == len(data.y_train) else kept),
+        train=cut(data.x_train, data.y_train, rows),
         validation=cut(data.x_train, data.y_train, held),
         test=cut(data.x_test, data.y_test, test),
     )
@@ -115,22 +125,29 @@ def clip(text: str, ending: str = "") -> str:
     return (text if len(text) <= room else text[: room - 1] + "…") + ending
 
 
-def _cut(
-    part: Part, permutation: Tensor | None, shift: Tensor | None, x: Tensor, y: Tensor, rows: Tensor | None
-) -> Split:
+def _cut(part: Part, transform: Transform, x: Tensor, y: Tensor, rows: Tensor | None) -> Split:
     labels = y if rows is None else y[rows]
-    labels = labels + part.offset if part.offset else labels
-    scale = part.source.dataset.scale
-    return Split(x, labels, rows, scale=scale, permutation=permutation, width=part.width, shift=shift)
+    return Split(x, labels + part.offset if part.offset else labels, rows, transform)
 
 
-def _shift(part: Part, permutation: Tensor | None) -> Tensor | None:
-    """The source's mean sample, brought into the order and the width of the part's samples."""
-    if not part.centred:
-        return None
-    mean = part.source.mean[None]
-    label = torch.zeros(1, dtype=torch.int64)
-    return Split(mean, label, permutation=permutation, width=part.width).raw(slice(None))[0]
+def _transform(part: Part, seed: int, x: Tensor, rows: Tensor | None) -> Transform:
+    """What happens to every sample of a part; `rows` of `x` are its training samples."""
+    order = None
+    if part.permutation is not None:
+        order = shuffled(part.source.features, seed, "permutation", part.permutation)
+    transform = replace(part.layout, scale=part.source.dataset.scale, permutation=order)
+    if part.centred:
+        return replace(transform, shift=transform.arrange(part.layout.pictured(part.source.mean[None]))[0])
+    if not part.normalised:
+        return transform
+    picture = replace(transform, permutation=None, width=None)  # padding is no part of the statistics
+    mean, deviation = channel_statistics(Split(x, torch.zeros(len(x if rows is None else rows)), rows, picture))
+    if part.width is not None or (order is not None and mean.numel() > 1):  # its channels lie anywhere
+        whole = (1, *picture.shape(part.source.dataset.shape))
+        padding = transform.arrange(torch.ones(whole))[0] == 0
+        mean = transform.arrange(mean.expand(whole))[0]
+        deviation = transform.arrange(deviation.expand(whole))[0].masked_fill(padding, 1.0)
+    return replace(transform, shift=mean, deviation=deviation)
 
 
 def _chosen(part: Part, groups: Mapping[int, Tensor]) -> dict[int, Tensor]:

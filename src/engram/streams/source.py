@@ -14,9 +14,7 @@ from torch import Tensor
 from engram import datasets
 from engram.core import Dataset
 from engram.errors import BadData, BadSetting
-from engram.settings import Setting
 
-CENTRED = Setting(False, "subtract the mean training image of the whole dataset, a look at tasks that are yet to come")
 CHUNK = 4096  # samples that are summed at a time
 
 Reference: TypeAlias = str | os.PathLike[str] | Dataset

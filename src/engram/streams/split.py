@@ -8,10 +8,10 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.settings import Setting
+from engram.streams.inputs import INPUTS
 from engram.streams.plan import Kind, Part, Plan, title
 from engram.streams.seeding import shuffled
-from engram.streams.source import CENTRED, Source
-from engram.streams.validation import SHARE
+from engram.streams.source import Source
 
 
 def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Plan:
@@ -68,8 +68,7 @@ KIND = Kind(
         "tasks": TASKS,
         "order": ORDER,
         "sizes": Setting((), "classes in each task, for example 5-5 (instead of tasks)", at_least=1),
-        "centred": CENTRED,
-        "validation": SHARE,
+        **INPUTS,
     },
     plan=plan,
 )

@@ -9,9 +9,9 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.streams import pair
+from engram.streams.inputs import INPUTS
 from engram.streams.plan import Kind, Plan
-from engram.streams.source import CENTRED, Source
-from engram.streams.validation import SHARE
+from engram.streams.source import Source
 
 CLASSES = 10
 # The classes of both tasks, one digit a class.
@@ -42,12 +42,11 @@ def plan(fixed: Mapping[str, Any], name: str, sources: Sequence[Source], seed: i
 
 
 def _kind(name: str, help: str, **fixed: Any) -> Kind:
-    options = {"centred": CENTRED, "validation": SHARE}
     return Kind(
         name,
         1,
         f"{help} (Pfülb et al. 2018)",
-        options,
+        INPUTS,
         partial(plan, {"first": (), "second": (), "permuted": False, **fixed}, name),
     )
 
