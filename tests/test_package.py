@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import engram
+
+ROOT = Path(__file__).parents[1]
+DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn"}  # those that are not called as they are imported
 
 
 def test_dir_shows_the_public_names_and_each_of_them_is_there():
@@ -23,3 +29,20 @@ def test_everything_can_be_imported_at_once():
 def test_python_m_engram_is_the_command():
     done = subprocess.run([sys.executable, "-m", "engram", "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"engram {engram.__version__}\n", "")
+
+
+def _imported():
+    """The packages that the library imports, wherever it does."""
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                yield node.module.split(".")[0]
+
+
+def test_what_is_imported_is_declared_and_nothing_else():
+    declared = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.S | re.M).group(1)
+    names = {re.match(r"[\w-]+", line).group() for line in re.findall(r'"(.+?)"', declared)}
+    foreign = set(_imported()) - set(sys.stdlib_module_names) - {"engram"}
+    assert {DISTRIBUTIONS.get(name, name) for name in foreign} == names

@@ -130,7 +130,7 @@ def test_the_truth_is_told_where_it_is_known(store):
     execute([run], store)
     path = store.runs()[0]["result"]["path"]
     for key in path[1:]:
-        store._write("DELETE FROM nodes WHERE key = ?", key)
+        store._database.write("DELETE FROM nodes WHERE key = ?", key)
     found = plan([run], store)
     assert counts(found) == (5, 5, 4, 1)
 

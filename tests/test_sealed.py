@@ -41,9 +41,9 @@ def store(tmp_path):
 def put(store, table, column, value):
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")
-        store._write(f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = 1", value)
+        store._database.write(f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = 1", value)
     else:
-        store._write(f"UPDATE {table} SET {column} = ? WHERE rowid = 1", value)
+        store._database.write(f"UPDATE {table} SET {column} = ? WHERE rowid = 1", value)
 
 
 @strange("parent", "spec", "row", "error", "kind", "grown", "sha256")
@@ -58,8 +58,8 @@ def test_a_node_with_another_value_is_not_used_and_can_be_written_anew(column, v
 
 @strange("number", "key", "spec", "status", "error", "kind", "result", "sha256")
 def test_a_run_with_another_value_is_left_out_and_can_be_asked_for_again(column, value, store):
-    store._write("DELETE FROM runs WHERE key = 's'")
-    store._write("UPDATE runs SET rowid = 1")
+    store._database.write("DELETE FROM runs WHERE key = 's'")
+    store._database.write("UPDATE runs SET rowid = 1")
     put(store, "runs", column, value)
     with pytest.warns(UserWarning, match="the entry of run .* is damaged and was not used; the command of that run"):
         assert store.runs() == []
@@ -90,8 +90,8 @@ def test_a_run_with_another_value_is_left_out_and_can_be_asked_for_again(column,
 )
 @pytest.mark.filterwarnings("ignore:.*is damaged and was not used")
 def test_a_right_digest_makes_nonsense_no_better(table, raw, store):
-    store._write(f"DELETE FROM {table}")
-    store._write(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *_in_order(table, raw), seal(table, raw))
+    store._database.write(f"DELETE FROM {table}")
+    store._database.write(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *_in_order(table, raw), seal(table, raw))
     assert store.row("n") is None if table == "nodes" else store.runs() == []
 
 
@@ -102,8 +102,8 @@ def _in_order(table, raw):
 
 def test_a_row_in_the_place_of_another_is_not_used(store):
     store.commit("other", ["growth"], OTHER, STATE)
-    store._write("DELETE FROM nodes WHERE key = 'n'")
-    store._write("UPDATE nodes SET key = 'n'")
+    store._database.write("DELETE FROM nodes WHERE key = 'n'")
+    store._database.write("UPDATE nodes SET key = 'n'")
     with pytest.warns(UserWarning, match="is damaged and was not used"):
         assert store.row("n") is None
 
@@ -111,19 +111,19 @@ def test_a_row_in_the_place_of_another_is_not_used(store):
 @pytest.mark.filterwarnings("ignore:.*is damaged and was not used")
 def test_what_is_written_later_does_not_make_damage_good(store):
     """A run ends after its entry was damaged: the entry is not sealed again."""
-    store._write("UPDATE runs SET spec = ? WHERE key = 's'", '{"learner": "sj"}')
+    store._database.write("UPDATE runs SET spec = ? WHERE key = 's'", '{"learner": "sj"}')
     store.finish_run("s", "failed", error=BadData("why"))
     assert [run["key"] for run in store.runs()] == ["r"]
 
 
 def test_a_run_whose_nodes_are_gone_is_said_to_be_trained_again(store):
-    store._write("DELETE FROM nodes")
+    store._database.write("DELETE FROM nodes")
     with pytest.warns(UserWarning, match="a part of run r is missing in .*store.db, which was damaged; it is trained"):
         store.add_run("r", {"learner": "ewc"})
 
 
 def test_a_damaged_row_is_named_once_however_often_it_is_asked_for(store):
-    store._write("UPDATE nodes SET row = '{}'")
+    store._database.write("UPDATE nodes SET row = '{}'")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for ask in (store.row, store.failure, store.times_grown, store.row):

@@ -2,8 +2,8 @@
 
     >>> import engram
     >>> record = engram.run("split-digits", "ridge", seed=0)
-    >>> round(record.metrics()["average_accuracy"], 1)
-    1.0
+    >>> record.metrics()["average_accuracy"] > 0.8
+    True
 
 Names are loaded when they are first used, so that importing the package (and `engram --help`) is quick.
 """

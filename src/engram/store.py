@@ -230,9 +230,6 @@ class Store:
     def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return self._database.read(query, *values)
 
-    def _write(self, query: str, *values: object) -> None:
-        self._database.write(query, *values)
-
     def close(self) -> None:
         self._database.close()
 

@@ -133,7 +133,7 @@ def test_a_database_that_cannot_grow_keeps_what_it_has(limit, tmp_path):
 
 def test_a_full_database_is_named_with_path_and_bytes(tmp_path):
     store = Store(tmp_path)
-    store._write("PRAGMA max_page_count = 20")
+    store._database.write("PRAGMA max_page_count = 20")
     with pytest.raises(StoreTrouble, match=f"the disk is full: {tmp_path}/store.db needs 1000\\d\\d bytes"):
         store.add_run("n", {"filler": "x" * 100_000})
     assert store.runs() == []
