@@ -2,13 +2,14 @@
 
 For a linear layer with inputs a and output gradients δ, the squared gradient of one sample is δ²aᵀ², so its sum over a
 batch is the single matrix product (δ²)ᵀ(a²). A convolution is a linear layer on unfolded patches, but its gradient
-is summed over positions before it is squared. Only δ is asked of autograd: no weight gradient is ever formed.
+is summed over positions before it is squared. Only δ is asked of autograd: no weight gradient is ever formed. The same
+holds of absolute values, because |δa| is |δ||a|.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +18,8 @@ from torch import Tensor, nn
 from engram.core import Split
 from engram.errors import BadSetting
 from engram.networks import HEAD, FlatNetwork, Outputs
+
+Size: TypeAlias = Callable[[Tensor], Tensor]  # the square or the absolute value of every number
 
 ESTIMATORS = {
     "empirical": "per-sample gradients of the true label's log-probability",
@@ -55,8 +58,15 @@ def diagonal(
     return total.div_(max(parts, 1))
 
 
-def of_batch(network: FlatNetwork, x: Tensor, outputs: Outputs, loss: Callable[[Tensor], Tensor]) -> Tensor:
-    """Mean over a batch of its samples' squared gradients, for every entry of theta.
+def of_batch(
+    network: FlatNetwork,
+    x: Tensor,
+    outputs: Outputs,
+    loss: Callable[[Tensor], Tensor],
+    size: Size = torch.square,
+) -> Tensor:
+    """Mean over a batch of its samples' squared gradients, for every entry of theta; with `torch.abs` as the `size`, of
+    their absolute values.
 
     `loss` makes of the scores a sum over samples. As everywhere here the network runs as it does in prediction.
     """
@@ -64,7 +74,7 @@ def of_batch(network: FlatNetwork, x: Tensor, outputs: Outputs, loss: Callable[[
     with _listening(network.trunk) as heard:
         features = network.features(x)
     scores = network.scores(features, outputs)
-    _add_squares(network, loss(scores), scores, features, heard, outputs, total)
+    _add_sizes(network, loss(scores), scores, features, heard, outputs, total, size)
     return total.div_(len(x))
 
 
@@ -93,11 +103,11 @@ def _add_samples(
     log_p = F.log_softmax(scores, dim=1)
     labels = _labels(estimator, log_p.detach(), y, generator)
     loss = F.nll_loss(log_p, labels, reduction="sum")
-    _add_squares(network, loss, scores, features, heard, outputs, total)
+    _add_sizes(network, loss, scores, features, heard, outputs, total, torch.square)
     return len(x)
 
 
-def _add_squares(
+def _add_sizes(
     network: FlatNetwork,
     loss: Tensor,
     scores: Tensor,
@@ -105,15 +115,16 @@ def _add_squares(
     heard: list[Heard],
     outputs: Outputs,
     total: Tensor,
+    size: Size,
 ) -> None:
-    """Add the squared gradient of every sample's part of the loss, which is a sum over samples."""
+    """Add the square, or what `size` says, of the gradient of every sample's part of the loss, a sum over samples."""
     deltas = torch.autograd.grad(loss, [scores, *(h.outputs for h in heard)])
     with torch.no_grad():
         head = total[network.blocks[HEAD]].view(-1, network.row_size)[outputs.start : outputs.stop]
-        _add_linear(head[:, :-1], deltas[0], features)
-        head[:, -1] += deltas[0].square().sum(0)
+        head[:, :-1].addmm_(size(deltas[0]).t(), size(features))
+        head[:, -1] += size(deltas[0]).sum(0)
         for call, delta in zip(heard, deltas[1:], strict=True):
-            _SQUARES[type(call.layer)](network, call, delta, total)
+            _SIZES[type(call.layer)](network, call, delta, total, size)
 
 
 def _labels(estimator: str, log_p: Tensor, y: Tensor, generator: torch.Generator) -> Tensor:
@@ -129,7 +140,7 @@ class _listening:
 
     def __init__(self, trunk: nn.Module):
         self.layers = [m for m in trunk.modules() if next(m.parameters(recurse=False), None) is not None]
-        unknown = next((type(m).__name__ for m in self.layers if type(m) not in _SQUARES), None)
+        unknown = next((type(m).__name__ for m in self.layers if type(m) not in _SIZES), None)
         if unknown:
             raise BadSetting(f"there is no exact Fisher information for a {unknown} layer; use fisher=batch")
 
@@ -152,35 +163,31 @@ def _slot(network: FlatNetwork, parameter: Tensor, total: Tensor) -> Tensor:
     return view.flatten(1) if view.dim() > 1 else view
 
 
-def _add_linear(slot: Tensor, delta: Tensor, inputs: Tensor) -> None:
-    slot.addmm_(delta.square().t(), inputs.square())
-
-
-def _linear(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor) -> None:
-    _add_linear(_slot(network, call.layer.weight, total), delta, call.inputs)
+def _linear(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor, size: Size) -> None:
+    _slot(network, call.layer.weight, total).addmm_(size(delta).t(), size(call.inputs))
     if call.layer.bias is not None:
-        _slot(network, call.layer.bias, total).add_(delta.square().sum(0))
+        _slot(network, call.layer.bias, total).add_(size(delta).sum(0))
 
 
-def _convolution(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor) -> None:
+def _convolution(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor, size: Size) -> None:
     layer = call.layer
     if layer.groups != 1:
         raise BadSetting("there is no exact Fisher information for a grouped convolution; use fisher=batch")
     weight = _slot(network, layer.weight, total)
     for inputs, part in _chunks(call.inputs, delta.flatten(2)):
         patches = F.unfold(inputs, layer.kernel_size, layer.dilation, layer.padding, layer.stride)
-        weight.add_(torch.bmm(part, patches.transpose(1, 2)).square_().sum(0))
+        weight.add_(size(torch.bmm(part, patches.transpose(1, 2))).sum(0))
     if layer.bias is not None:
-        _slot(network, layer.bias, total).add_(delta.flatten(2).sum(2).square_().sum(0))
+        _slot(network, layer.bias, total).add_(size(delta.flatten(2).sum(2)).sum(0))
 
 
-def _batch_norm(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor) -> None:
+def _batch_norm(network: FlatNetwork, call: Heard, delta: Tensor, total: Tensor, size: Size) -> None:
     """In evaluation mode a batch-norm layer is an affine map of each channel."""
     layer = call.layer
     mean, variance = layer.running_mean[:, None, None], layer.running_var[:, None, None]
     normal = (call.inputs - mean) / torch.sqrt(variance + layer.eps)
-    _slot(network, layer.weight, total).add_((delta * normal).sum((2, 3)).square_().sum(0))
-    _slot(network, layer.bias, total).add_(delta.sum((2, 3)).square_().sum(0))
+    _slot(network, layer.weight, total).add_(size((delta * normal).sum((2, 3))).sum(0))
+    _slot(network, layer.bias, total).add_(size(delta.sum((2, 3))).sum(0))
 
 
 def _chunks(inputs: Tensor, delta: Tensor, size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
@@ -188,7 +195,7 @@ def _chunks(inputs: Tensor, delta: Tensor, size: int = 32) -> Iterator[tuple[Ten
     return zip(inputs.split(size), delta.split(size), strict=True)
 
 
-_SQUARES: dict[type, Callable[[FlatNetwork, Heard, Tensor, Tensor], None]] = {
+_SIZES: dict[type, Callable[[FlatNetwork, Heard, Tensor, Tensor, Size], None]] = {
     nn.Linear: _linear,
     nn.Conv2d: _convolution,
     nn.BatchNorm2d: _batch_norm,

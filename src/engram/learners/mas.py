@@ -1,0 +1,69 @@
+"""Memory aware synapses (Aljundi et al. 2018): importance is how much a parameter changes what the network says.
+
+After a task  Ω ← Ω + mean over its samples of |∂‖f(x)‖²/∂θ|,  θ* ← θ, with f(x) the scores: labels are not needed.
+Loss  L + strength · Σ Ω (θ − θ*)².
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from engram.core import Lesson
+from engram.costs import FISHER, head_flops
+from engram.learners.gradient import GradientLearner
+from engram.parts import fisher
+from engram.parts.criterion import ClassWeights
+from engram.parts.pull import Penalty, Pull, pad
+from engram.parts.rehearsal import Rehearsal
+from engram.randomness import generator
+from engram.settings import setting
+
+LOOK = 256  # samples at a time
+
+
+class MAS(GradientLearner):
+    """Keeps one pair (Ω, θ*), however many tasks there are."""
+
+    name = "mas"
+    parts = (Rehearsal, ClassWeights, Penalty)
+    penalises = True
+
+    strength = setting(1.0, "λ, the weight of the penalty (λ · Ω · d²)", at_least=0, late=True)
+    importance_samples = setting(2000, "training samples that importance is measured on; 0 is all", at_least=0)
+
+    def pull(self) -> Pull | None:
+        if "anchor" not in self.vectors:
+            return None
+        weight = 2 * self.strength * self.vectors["importance"]
+        return Pull.merge([(weight, self.vectors["anchor"])], len(self.network.theta))
+
+    def end(self, lesson: Lesson) -> None:
+        importance = self.sensitivity(lesson)
+        before = self.vectors.get("importance", torch.empty(0))
+        self.vectors["importance"] = importance.add_(pad(before, len(importance)))
+        self.vectors["anchor"] = self.network.theta[self.held].clone()
+
+    def sensitivity(self, lesson: Lesson) -> Tensor:
+        """The mean over the lesson's samples of |∂‖f(x)‖²/∂θ|, each sample for itself."""
+        data = lesson.train
+        if 0 < self.importance_samples < len(data):
+            draw = generator(self.seed, "importance", lesson.index)
+            data = data.take(torch.randperm(len(data), generator=draw)[: self.importance_samples])
+        outputs, _ = self.outputs.active(lesson.index, self.loss_over)
+        head = head_flops(self.network, outputs.stop - outputs.start)
+        self.operations += len(data) * FISHER * (self.forward_flops + head)
+        total = torch.zeros_like(self.network.theta)
+        for x, _ in data.batches(LOOK):
+            sizes = fisher.of_batch(self.network, x, outputs, squared_norm, torch.abs)
+            total.add_(sizes, alpha=len(x) / len(data))
+        return total[self.held].clone()
+
+
+def squared_norm(scores: Tensor) -> Tensor:
+    """Σ f², over samples and over the outputs that are not masked.
+
+    >>> squared_norm(torch.tensor([[1.0, 2.0], [3.0, float("-inf")]]))
+    tensor(14.)
+    """
+    return scores.masked_fill(scores.isinf(), 0).square().sum()
