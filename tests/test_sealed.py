@@ -91,9 +91,8 @@ def test_a_run_with_another_value_is_left_out_and_can_be_asked_for_again(column,
 @pytest.mark.filterwarnings("ignore:.*is damaged and was not used")
 def test_a_right_digest_makes_nonsense_no_better(table, raw, store):
     store._database.write(f"DELETE FROM {table}")
-    store._database.write(
-        f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *_in_order(table, raw), seal(table, raw)
-    )
+    row = (*_in_order(table, raw), seal(table, raw))
+    store._database.write(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row)
     assert store.row("n") is None if table == "nodes" else store.runs() == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from engram.networks.cnn import image_shape
-from engram.networks.trunk import Trunk
+from engram.networks.trunk import Modules, Trunk
 
 
 class LeNet5(Trunk):
@@ -16,22 +16,13 @@ class LeNet5(Trunk):
 
     name = "lenet5"
 
-    first = 3
-
-    def assemble(self, shape: tuple[int, ...]) -> nn.Sequential:
+    def assemble(self, shape: tuple[int, ...]) -> Modules:
         channels, height, width = image_shape(self.name, shape, 12)
         maps = 16 * ((height // 2 - 4) // 2) * ((width // 2 - 4) // 2)
         self.features = 84
-        return nn.Sequential(
-            nn.Conv2d(channels, 6, 5, padding=2),
-            nn.Tanh(),
-            nn.AvgPool2d(2),
-            nn.Conv2d(6, 16, 5),
-            nn.Tanh(),
-            nn.AvgPool2d(2),
-            nn.Flatten(),
-            nn.Linear(maps, 120),
-            nn.Tanh(),
-            nn.Linear(120, 84),
-            nn.Tanh(),
-        )
+        return {
+            "group1": [nn.Conv2d(channels, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2)],
+            "group2": [nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten()],
+            "full1": [nn.Linear(maps, 120), nn.Tanh()],
+            "full2": [nn.Linear(120, 84), nn.Tanh()],
+        }
