@@ -29,5 +29,5 @@ def test_other_samples_are_refused(shape):
 
 
 def test_the_first_convolution_is_what_new_leg_renews():
-    trunk = Blueprint.of("lenet5").build((1, 28, 28), 0).trunk
-    assert trunk.first_size() == 156
+    blocks = Blueprint.of("lenet5").build((1, 28, 28), 0).blocks
+    assert blocks["group1"] == slice(0, 156)
