@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import sqlite3
-import stat
 import time
 import warnings
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ class Database:
         self.path, self._bytes = path, 0
         self._file: tuple[int, int] | None = None
         for name in (path, path.with_name(f"{path.name}-journal")):
-            _refuse_what_is_no_file(name)
+            files.require_regular(name)
         try:
             self._connection = sqlite3.connect(path, timeout=QUIET_SECONDS, isolation_level=None)
         except sqlite3.Error as error:
@@ -152,13 +151,6 @@ def _last_change(path: Path) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
-
-
-def _refuse_what_is_no_file(path: Path) -> None:
-    """A pipe or a device would be waited for, or read, without end."""
-    with contextlib.suppress(OSError):  # what cannot be looked at cannot be opened either, and SQLite says why
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise StoreTrouble(f"{path} is not a regular file; remove it or choose another --store")
 
 
 def _holder(path: Path) -> str:

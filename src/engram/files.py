@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -45,6 +46,13 @@ def write(path: Path, *content: bytes) -> None:
             file.writelines(content)
     except OSError as error:
         raise trouble(error, path, sum(map(len, content))) from error
+
+
+def require_regular(path: Path) -> None:
+    """A pipe or a device would be waited for, or read, without end."""
+    with contextlib.suppress(OSError):  # what cannot be looked at cannot be opened either, and who tries says why
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise StoreTrouble(f"{path} is not a regular file; remove it or choose another --store")
 
 
 def trouble(error: OSError, path: Path, size: int) -> StoreTrouble:

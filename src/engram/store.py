@@ -58,10 +58,15 @@ class Store:
         found = self._nodes.get(key)
         return found["row"] if found else None
 
+    def known(self, key: str) -> Row | EngramError | None:
+        """What was measured at a node, or why it can never be grown; None where it has not been grown."""
+        found = self._nodes.get(key) or {"row": None, "error": None}
+        return of_kind(found["kind"], found["error"]) if found["error"] is not None else found["row"]
+
     def failure(self, key: str) -> EngramError | None:
         """Why a node can never be grown: the same bits would fail the same way."""
-        found = self._nodes.get(key)
-        return of_kind(found["kind"], found["error"]) if found and found["error"] is not None else None
+        known = self.known(key)
+        return known if isinstance(known, EngramError) else None
 
     def commit(self, key: str, spec: Any, row: Row, state: State, parent: str | None = None) -> None:
         """A node is grown: its checkpoint first, then the fact. `spec` is what made it of its parent, or of nothing."""

@@ -19,7 +19,7 @@ import torch
 
 from engram.core import Cost, Learner, Lesson, Row, State, Step, Stream
 from engram.costs import itemise
-from engram.errors import BadData, BadSetting, Diverged
+from engram.errors import BadData, BadSetting, Diverged, EngramError
 from engram.evaluate import Evaluation, Moment, curves_of, evaluate, look, read_moment
 from engram.learners import create
 from engram.nodes import Node
@@ -54,10 +54,10 @@ def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | 
 
 def _known(node: Node, store: Store) -> Row | None:
     """What is in the store about a node; why it cannot be grown is raised again."""
-    failure = store.failure(node.key)
-    if failure is not None:
-        raise failure
-    return store.row(node.key)
+    known = store.known(node.key)
+    if isinstance(known, EngramError):
+        raise known
+    return known
 
 
 def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings: Mapping[str, Any]) -> Learner:

@@ -94,7 +94,7 @@ def test_a_registered_learner_runs_although_workers_do_not_know_it(store, monkey
         name = "mine"
 
     register(Mine)
-    monkeypatch.setattr(execution, "grow_in_pool", lambda *_: pytest.fail("a worker cannot know this learner"))
+    monkeypatch.setattr(execution, "Processes", lambda *_: pytest.fail("a worker cannot know this learner"))
     with pytest.warns(UserWarning, match="the learner of mine on split-digits@1 are in this process only"):
         execute([small("mine")], store, jobs=2)
     assert store.runs()[0]["status"] == "done"

@@ -13,6 +13,7 @@ import time
 import pytest
 from forking import facts, is_alive, wait_until, workers_of
 
+from engram.errors import DiskFull, StoreTrouble
 from engram.execute import execute
 from engram.request import prepare
 from engram.store import Store
@@ -111,6 +112,29 @@ def test_what_is_printed_in_a_worker_does_not_disturb_its_answers(store, tmp_pat
     execute(runs, store, jobs=2)
     assert [run["status"] for run in store.runs()] == ["done", "done"]
     assert "{not an answer" in (store.folder / "workers.log").read_text()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/null")])
+def test_a_log_that_is_no_file_is_a_sentence_and_not_waited_for(make, store):
+    make(store.folder / "workers.log")
+    runs = [prepare("split-digits", "finetune", tasks=2, seed=seed, settings=SMALL) for seed in (0, 1)]
+    with pytest.raises(StoreTrouble, match=r"workers\.log is not a regular file; remove it"):
+        execute(runs, store, jobs=2)
+    assert workers_of(store.folder) == []
+
+
+def test_a_disk_that_fills_up_in_a_worker_is_a_full_disk_here(store, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import errno, os, sys\n"
+        "def full(*_): raise OSError(errno.ENOSPC, 'No space left on device')\n"
+        "if 'engram.execute.worker' in ' '.join(sys.orig_argv): os.fsync = full\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    runs = [prepare("split-digits", "finetune", tasks=2, seed=seed, settings=SMALL) for seed in (0, 1)]
+    with pytest.raises(DiskFull, match="the disk is full: .+ needs [0-9]+ bytes; free some space") as found:
+        execute(runs, store, jobs=2)
+    assert found.value.exit_code == 1
+    assert [run["status"] for run in store.runs()] == ["pending", "pending"]
 
 
 RUN = [

@@ -1,4 +1,4 @@
-"""Who grows the tree: this process, or a pool of worker processes."""
+"""Who grows the tree: this process, or worker processes, by one board."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import warnings
 from collections.abc import Sequence
 
-from engram.execute.here import grow_here
-from engram.execute.pool import grow_in_pool
+from engram.execute.board import drive
+from engram.execute.here import Here
+from engram.execute.processes import Processes
 from engram.execute.progress import Progress, Silence
 from engram.execute.tidying import clean_up, tidy
 from engram.execute.walk import Walk
@@ -35,9 +36,9 @@ def execute(runs: Sequence[Run], store: Store, jobs: int = 1, progress: Progress
     here = [walk for walk in walks if jobs == 1 or _only_here(walk.run)]
     try:
         if len(here) < len(walks):
-            grow_in_pool([walk for walk in walks if walk not in here], store, jobs, progress)
+            drive([walk for walk in walks if walk not in here], store, progress, Processes(store, jobs))
         if here:
-            grow_here(here, store, progress)
+            drive(here, store, progress, Here(store))
     finally:
         progress.end()
     tidy(store)

@@ -1,50 +1,45 @@
-"""Grow the tree in this process, one run after another."""
+"""The crew that is this process: one node at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from engram.core import Step
+from engram.core import Step, Stream
 from engram.errors import EngramError, Stopped, StoreTrouble
-from engram.execute.progress import Progress
-from engram.execute.tidying import settle
-from engram.execute.walk import Walk
+from engram.execute.board import Board
 from engram.nodes import Node
-from engram.protocols import Outcome
 from engram.store import Store
-from engram.tree import Watch, grow
+from engram.tree import grow
 
 
-def grow_here(walks: Sequence[Walk], store: Store, progress: Progress) -> None:
-    def watch(node: Node, step: Step) -> None:
-        progress.check()
-        progress.step(node.key, step.done / max(step.total, 1))
+class Here:
+    def __init__(self, store: Store):
+        self.store = store
+        self.given: tuple[Node, Stream] | None = None
 
-    surprises: list[Exception] = []
-    for walk in walks:
+    def has_room(self) -> bool:
+        return self.given is None
+
+    def give(self, node: Node, stream: Stream) -> str:
+        self.given = node, stream
+        return "this process"
+
+    def hear(self, board: Board) -> None:
+        if self.given is None:
+            return
+
+        def watch(growing: Node, step: Step) -> None:
+            board.step(growing, step.done / max(step.total, 1))
+
+        (node, stream), self.given = self.given, None
         try:
-            _grow(walk, store, progress, watch)
+            grow(node, self.store, stream, watch)
         except (Stopped, StoreTrouble):
             raise
-        except Exception as error:  # a bug, ours or a learner's: it costs this run, the others go on, then it is shown
-            walk.fail(EngramError(f"{type(error).__name__}: {error}"))
-            surprises.append(error)
-        settle(walk, walks, store)
-    if surprises:
-        raise surprises[0]
+        except EngramError as error:
+            board.failed(node, error)
+        except Exception as error:
+            board.broken(node, error)
+        else:
+            board.grown(node)
 
-
-def _grow(walk: Walk, store: Store, progress: Progress, watch: Watch) -> None:
-    while not walk.over:
-        for node in walk.waiting_for:
-            walk.tell(node.key, _outcome(node, walk, store, watch))
-            progress.grown(node.key)
-
-
-def _outcome(node: Node, walk: Walk, store: Store, watch: Watch) -> Outcome:
-    try:
-        return walk.outcome(node, grow(node, store, walk.run.taught, watch))
-    except StoreTrouble:
-        raise
-    except EngramError as error:
-        return Outcome(error=error)
+    def close(self) -> None:
+        """It works for nobody else."""

@@ -19,6 +19,7 @@ class Walk:
         self.error: EngramError | None = None
         self.nodes: list[Node] = []
         self.asked: set[str] = set()  # keys of all nodes that the run has wanted so far
+        self.turn = 0  # how often it has asked
         self._outcomes: dict[str, Outcome] = {}
         self._told: dict[str, Outcome] = {}
         self._policy = run.walk()
@@ -30,7 +31,8 @@ class Walk:
 
     @property
     def waiting_for(self) -> list[Node]:
-        return [] if self.over else [node for node in self.nodes if node.key not in self._outcomes]
+        waiting = {} if self.over else {node.key: node for node in self.nodes if node.key not in self._outcomes}
+        return list(waiting.values())
 
     def outcome(self, node: Node, row: Row) -> Outcome:
         """What the run's policy may know of a grown node."""
@@ -45,7 +47,7 @@ class Walk:
         self.error = error
 
     def _advance(self, outcomes: list[Outcome] | None) -> None:
-        self._outcomes = {}
+        self._outcomes, self.turn = {}, self.turn + 1
         try:
             self.nodes = next(self._policy) if outcomes is None else self._policy.send(outcomes)
             self.asked |= {node.key for node in self.nodes}

@@ -50,7 +50,7 @@ class Worker:
             grow(self._node(*json.loads(line)), self.store, watch=self._watch)
             return {"event": "grown"}
         except StoreTrouble as error:
-            return {"event": "trouble", "error": str(error)}
+            return {"event": "trouble", "kind": type(error).__name__, "error": str(error)}
         except EngramError as error:
             return {"event": "failed", "kind": type(error).__name__, "error": str(error)}
         except Stopped:

@@ -6,7 +6,7 @@ import io
 import json
 from types import SimpleNamespace
 
-from engram.execute.pool import _Process
+from engram.execute.processes import _Process
 from engram.execute.worker import Worker
 from engram.networks import Blueprint
 from engram.nodes import Node
