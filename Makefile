@@ -1,6 +1,7 @@
 # make demo    a first look: trains, shows what is forgotten
 # make test    everything that CI checks
 # make lint    style, types and layers only
+# make matrix  the tests under several Pythons and versions of torch (PYTHONS, TORCHES)
 # make clean   removes what the other targets made
 #
 # Each target does its own set-up in .venv. Two variables can be given:
@@ -10,12 +11,14 @@
 
 PYTHON ?= python3
 TORCH_INDEX ?=
+PYTHONS ?= python3.10 python3.13
+TORCHES ?= 2.10.* 2.13.*
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint clean
+.PHONY: demo test lint matrix clean
 
 demo: .venv/.installed
 	@$(BIN)/engram demo
@@ -33,8 +36,20 @@ lint: .venv/.installed-dev
 	@echo "== layers"
 	@$(BIN)/lint-imports
 
+matrix:
+	@failed=0; \
+	for python in $(PYTHONS); do for torch in $(foreach t,$(TORCHES),"$(t)"); do \
+	  place=".matrix/$$($$python -c 'import platform; print(platform.python_version())')-torch-$${torch%.\*}"; \
+	  { [ -d $$place ] || $$python -m venv $$place; } && \
+	  $$place/bin/python -m pip install --quiet --disable-pip-version-check \
+	    $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "torch==$$torch" && \
+	  $$place/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" && \
+	  OMP_NUM_THREADS=1 $$place/bin/python -m pytest -q -n 2 > $$place.txt 2>&1 || failed=1; \
+	  echo "== $$place: $$(tail -n 1 $$place.txt 2>/dev/null || echo not installed)"; \
+	done; done; exit $$failed
+
 clean:
-	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .matrix build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.made:
