@@ -173,3 +173,12 @@ def test_a_file_that_may_not_be_written_is_named(opened):
     opened.write("PRAGMA query_only = 1")
     with pytest.raises(StoreTrouble, match=r"cannot be used \(attempt to write a readonly database\); check"):
         opened.write("DELETE FROM facts")
+
+
+def test_a_database_that_nobody_holds_any_more_is_closed(path):
+    """Python 3.13 warns of a connection that is left open."""
+    opened = Database(path)
+    connection = opened._connection
+    del opened
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

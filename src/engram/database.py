@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 import warnings
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Database:
         except sqlite3.Error as error:
             raise self._trouble(error) from error
         self._connection.text_factory = _text
+        weakref.finalize(self, self._connection.close)  # Python 3.13 warns of connections that nobody closes
         try:
             self._check_structure()
             self.write("PRAGMA synchronous = FULL")
