@@ -55,3 +55,37 @@ def test_text_reaches_a_terminal_only_where_it_is_made_harmless(path):
     calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     prints = [name for name in map(ast.unparse, calls) if name.split(".")[-1] in ("print", "echo")]
     assert not prints or "/".join(path.parts[-2:]) in PRINTING
+
+
+def public_names(source: str) -> list[str]:
+    """Classes and names of types that a module defines."""
+    found = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found.append(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found += [target.id for target in targets if isinstance(target, ast.Name)]
+    return [name for name in found if name[0].isupper() and name != name.upper()]
+
+
+def test_two_things_never_have_one_name():
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for name in public_names(path.read_text()):
+            places.setdefault(name, []).append("/".join(path.parts[-2:]))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    assert len(places) > 100
+
+
+def test_the_rule_about_names_finds_classes_and_types():
+    source = "class Curve: ...\nLine = list[float]\nGrid: type = int\n_Own = 3\nMOST = 4\ndef f(): ...\n"
+    assert public_names(source) == ["Curve", "Line", "Grid"]
+
+
+def test_the_store_deletes_by_one_word():
+    store = ast.parse((Path(engram.__file__).parent / "store.py").read_text())
+    names = {node.name for node in ast.walk(store) if isinstance(node, ast.FunctionDef)}
+    words = ("forget", "drop", "prune", "clean", "remove", "discard", "tidy")
+    assert not [name for name in names if name.lstrip("_").split("_")[0] in words]
+    assert {"delete_runs", "delete_partial", "delete_checkpoints"} <= names

@@ -13,8 +13,9 @@ import typer
 from engram.reports.harmless import harmless
 
 if TYPE_CHECKING:
-    from engram.papers.paper import Experiment, Line
+    from engram.papers.paper import Answer, Experiment
     from engram.record import Record
+    from engram.reports.content import Section
 
 
 def console() -> Any:
@@ -81,27 +82,28 @@ def labelled(record: Record) -> dict[str, Any]:
     return {**about, **record.to_json()}
 
 
-def experiment_object(experiment: Experiment, lines: list[Line]) -> dict[str, Any]:
+def experiment_object(experiment: Experiment, answers: list[Answer]) -> dict[str, Any]:
     return {
         "experiment": experiment.name,
         "title": experiment.title,
-        "lines": [line.to_json(experiment.columns) for line in lines],
-        "claims": experiment.verdicts(lines),
-        "notes": experiment.notes(lines),
+        "lines": [answer.to_json(experiment.columns) for answer in answers],
+        "claims": [vars(verdict) for verdict in experiment.verdicts(answers)],
+        "notes": experiment.notes(answers),
     }
 
 
-def print_experiment(experiment: Experiment, lines: list[Line], tier: str) -> None:
-    """A table with ours beside the published values, and every claim as held or not."""
+def print_section(section: Section, tier: str) -> None:
+    """Tables with ours beside the published values, and every claim as held or not."""
+    from engram.reports.cells import brief
     from engram.reports.tables import print_rows
 
-    for table in experiment.screen_tables(lines):
-        title = f"{experiment.title} ({tier} tier): {table.title or 'published / ours'}"
-        print_rows(console(), title, table.header, table.rows)
-    for note in experiment.notes(lines):
+    for table in section.tables:
+        header, *rows = brief(table)
+        print_rows(console(), f"{section.title} ({tier} tier): {table.title or 'published / ours'}", header, rows)
+    for note in section.notes:
         say(f"    note  {note}")
-    for verdict in experiment.verdicts(lines):
-        say(f"{verdict['verdict']:>8}  {verdict['claim']}")
+    for verdict in section.verdicts:
+        say(f"{verdict.verdict:>8}  {verdict.claim}")
 
 
 def print_records(records: list[Record], store: str) -> None:

@@ -31,9 +31,9 @@ from engram.cli.output import (
     experiment_object,
     labelled,
     leave,
-    print_experiment,
     print_json,
     print_records,
+    print_section,
     runs_object,
     say,
     warn,
@@ -175,26 +175,26 @@ def paper(
     from pathlib import Path
 
     from engram.papers import paper as find
-    from engram.papers.page import write_page
-    from engram.papers.paper import Line
+    from engram.papers.paper import Answer
+    from engram.reports.page import write_page
 
     check_folder("--write", write)
     found = find(name)
     rows = [text for text in only.split(",") if text.strip()]
     experiments = found.find(experiment, tier, dataset, rows)
     numbers_ = seed_list((found.quick_seeds if tier == "quick" else found.seeds) if seeds is None else seeds)
-    asked = [(e, [(entry, entry.runs(numbers_)) for entry in e.entries]) for e in experiments]
+    asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
     if plan:
         show_plan(every_run, store, _workers(every_run, jobs), as_json)
         return
     records = iter(execute(every_run, store, jobs))
-    answers = [(e, [Line(entry, tuple(next(records) for _ in wanted)) for entry, wanted in rows]) for e, rows in asked]
+    answers = [(e, [Answer(q, tuple(next(records) for _ in wanted)) for q, wanted in rows]) for e, rows in asked]
     if as_json:
-        print_json({"paper": name, "tier": tier, "experiments": [experiment_object(e, lines) for e, lines in answers]})
+        print_json({"paper": name, "tier": tier, "experiments": [experiment_object(*both) for both in answers]})
     else:
-        for e, lines in answers:
-            print_experiment(e, lines, tier)
+        for both in answers:
+            print_section(both[0].section(both[1]), tier)
     if write:
         words = [name, *([experiment] if experiment else []), "--tier", tier]
         words += ["--dataset", dataset] if dataset else []
@@ -202,10 +202,10 @@ def paper(
         command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
         stem = f"{name}-{dataset}" if dataset else name
         page = f"{stem}-{experiment}" if experiment else stem  # a part does not take the place of the whole
-        for path in write_page(found, answers, tier, command, Path(write), stem, page):
+        for path in write_page(found.page(answers, tier, dataset, command), Path(write), stem, page):
             if not as_json:
                 say(f"wrote {path}")
-    leave([record for _, lines in answers for line in lines for record in line.records])
+    leave([record for _, answered in answers for answer in answered for record in answer.records])
 
 
 def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:

@@ -17,8 +17,10 @@ from typing import Any
 
 from engram.errors import UnknownName
 from engram.papers.chaudhry2018_claims import CLAIMS, CNN_CLAIMS
-from engram.papers.figures import draw_lines, draw_plane
-from engram.papers.paper import Column, Entry, Experiment, Paper
+from engram.papers.chaudhry2018_words import about, caveats
+from engram.papers.figures import plane, series
+from engram.papers.paper import Experiment, Paper, Question
+from engram.reports.content import Column
 
 LEARNERS = {
     "Vanilla": "finetune",
@@ -83,10 +85,8 @@ ALL = (ACCURACY, Column("forgetting_rwalk", "F", 2), Column("intransigence", "I"
 
 
 def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
-    name = dataset or ("mnist" if tier == "paper" else "digits")
-    if name not in SETUPS:
-        raise UnknownName("dataset for 'chaudhry2018' called", name, SETUPS)
-    paper = _Tables(name, SETUPS[name])
+    name = _dataset(tier, dataset)
+    paper = _Tables(name, _setup(name))
     claims = {"mnist": CLAIMS, "tiny-imagenet100-32": CNN_CLAIMS}.get(name, {}) if tier == "paper" else {}
     table1 = paper.table1()
     return [
@@ -101,13 +101,13 @@ def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
         *_variants(paper, claims),
         *_table2(paper),
         Experiment(_tasks_figure(name), f"Figures 2 and 6: accuracy on every task, on {name}", (ACCURACY,), table1),
-        Experiment("fig3", f"Figure 3: forgetting and intransigence, on {name}", ALL, table1, draw=draw_plane),
+        Experiment("fig3", f"Figure 3: forgetting and intransigence, on {name}", ALL, table1, figure=plane),
         Experiment(
             "fig4",
             f"Figure 4: number of exemplars, on {name}",
             (ACCURACY,),
             paper.fig4(),
-            draw=partial(draw_lines, across="exemplars of each class"),
+            figure=partial(series, across="exemplars of each class"),
         ),
         Experiment(
             "fig5",
@@ -115,9 +115,19 @@ def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
             (ACCURACY,),
             paper.fig5(),
             claims.get("fig5", ()),
-            draw=partial(draw_lines, across="how exemplars are chosen"),
+            figure=partial(series, across="how exemplars are chosen"),
         ),
     ]
+
+
+def _dataset(tier: str, dataset: str | None) -> str:
+    return dataset or ("mnist" if tier == "paper" else "digits")
+
+
+def _setup(dataset: str) -> Setup:
+    if dataset not in SETUPS:
+        raise UnknownName("dataset for 'chaudhry2018' called", dataset, SETUPS)
+    return SETUPS[dataset]
 
 
 def _tasks_figure(dataset: str) -> str:
@@ -130,8 +140,8 @@ def _variants(paper: _Tables, claims: Mapping[str, Any]) -> list[Experiment]:
     if paper.setup.published != "mnist":
         return []
     title = f"What the paper leaves open about RWalk, each at three strengths, on {paper.dataset}"
-    draw = partial(draw_lines, across="strength λ")
-    about = (
+    figure = partial(series, across="strength λ")
+    text = (
         "Each is RWalk as in the authors' released code with what its name says changed; the first is the row of Table "
         "1. F at every step: the running Fisher information takes in every batch, as the paper says, and not the mean "
         "of each interval. F of the interval's end: in the score's denominator, where the paper writes Fᵗ for the way "
@@ -140,7 +150,7 @@ def _variants(paper: _Tables, claims: Mapping[str, Any]) -> list[Experiment]:
         "shows what can be reached, and selects nothing. The row of Table 1 is the one that the paper's words "
         "describe, whichever of these is the best."
     )
-    return [Experiment("variants", title, ALL, paper.variants(), claims.get("variants", ()), draw, about)]
+    return [Experiment("variants", title, ALL, paper.variants(), claims.get("variants", ()), figure, text)]
 
 
 def _table2(paper: _Tables) -> list[Experiment]:
@@ -166,7 +176,7 @@ class _Tables:
         )
         return f"Data: {self.dataset}{stand_in if self.dataset.startswith('tiny') else ''}."
 
-    def table1(self) -> tuple[Entry, ...]:
+    def table1(self) -> tuple[Question, ...]:
         rows = []
         for row in _rows("table1"):
             samples = row["samples"] == "1"
@@ -174,15 +184,15 @@ class _Tables:
             strength = row[f"{self.setup.published}_lambda"]
             run = self._run(method, row["head"], samples, strength, {})
             rows.append(
-                Entry(f"{row['head']}: {row['method']}", run, self._published(row), "Chaudhry et al. 2018, Table 1")
+                Question(f"{row['head']}: {row['method']}", run, self._published(row), "Chaudhry et al. 2018, Table 1")
             )
         return (*rows, *self._floors())
 
-    def table3(self) -> tuple[Entry, ...]:
+    def table3(self) -> tuple[Question, ...]:
         rows = [(row["method"], row[f"{self.setup.published}_lambda"], row) for row in _rows("table3")]
         rows += [("RWalk", "10", {}), ("RWalk", "1000", {})] if self.setup.published == "mnist" else []
         return tuple(
-            Entry(
+            Question(
                 f"{method} λ={float(strength):g}",
                 self._run(method, "single", True, strength, {}),
                 self._published(row) if row else {},
@@ -191,14 +201,14 @@ class _Tables:
             for method, strength, row in sorted(rows, key=lambda r: (r[0], float(r[1])))
         )
 
-    def variants(self) -> tuple[Entry, ...]:
+    def variants(self) -> tuple[Question, ...]:
         return tuple(
-            Entry(f"{name} @ {strength}", self._run("RWalk", "single", True, strength, {**CODE_DOES, **changes}))
+            Question(f"{name} @ {strength}", self._run("RWalk", "single", True, strength, {**CODE_DOES, **changes}))
             for name, changes in VARIANTS.items()
             for strength in STRENGTHS
         )
 
-    def table2(self) -> tuple[Entry, ...]:
+    def table2(self) -> tuple[Question, ...]:
         """Twenty tasks of five classes and the reduced ResNet-18; samples as published, a total over all classes."""
         large = self.setup.published == "cifar"
         where: dict[str, Any] = {"stream": "split", "dataset": self.dataset, "head": "multi"}
@@ -214,20 +224,20 @@ class _Tables:
             learner = {"GEM": "gem"}.get(row["method"]) or LEARNERS[row["method"]]
             published = {"average_accuracy": float(row["A_percent"]) / 100}
             run = {**where, "learner": learner, "settings": {"epochs": 1, **own}}
-            rows.append(Entry(row["method"], run, published, "Chaudhry et al. 2018, Table 2"))
+            rows.append(Question(row["method"], run, published, "Chaudhry et al. 2018, Table 2"))
         return tuple(rows)
 
-    def fig4(self) -> tuple[Entry, ...]:
+    def fig4(self) -> tuple[Question, ...]:
         """Uniform sampling, as in the paper."""
         return tuple(
-            Entry(f"{method} @ {count}", self._with(method, {"exemplars": count, "sampling": "uniform"}))
+            Question(f"{method} @ {count}", self._with(method, {"exemplars": count, "sampling": "uniform"}))
             for method in ("Vanilla", "EWC", "PI", "RWalk")
             for count in self.setup.counts
         )
 
-    def fig5(self) -> tuple[Entry, ...]:
+    def fig5(self) -> tuple[Question, ...]:
         return tuple(
-            Entry(f"{method} @ {sampling}", self._with(method, {"sampling": sampling}))
+            Question(f"{method} @ {sampling}", self._with(method, {"sampling": sampling}))
             for method in ("Vanilla", "EWC", "PI", "RWalk")
             for sampling in ("uniform", "plane-distance", "entropy", "mof")
         )
@@ -238,11 +248,11 @@ class _Tables:
         run = self._run(method, "single", True, row[f"{self.setup.published}_lambda"], changes)
         return {**run, "references": False}
 
-    def _floors(self) -> list[Entry]:
+    def _floors(self) -> list[Question]:
         """What the stored exemplars alone are worth, with nothing else remembered."""
         where = {"stream": "split", "dataset": self.dataset, "tasks": self.setup.tasks, "head": "single"}
         return [
-            Entry(
+            Question(
                 f"single: exemplars{'' if augment else ', not augmented'}",
                 {
                     **where,
@@ -305,35 +315,21 @@ def _rows(table: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def _about(tier: str, dataset: str | None) -> str:
+    setup = _setup(_dataset(tier, dataset))
+    return about(setup.epochs_without, setup.epochs_with, setup.references)
+
+
+def _caveats(tier: str, dataset: str | None) -> str:
+    name = _dataset(tier, dataset)
+    return caveats(tier, _setup(name).published, measured=tier == "paper" and name == "mnist")
+
+
 PAPER = Paper(
     name="chaudhry2018",
     title="Riemannian Walk for Incremental Learning (Chaudhry et al. 2018)",
-    about=(
-        "Everything called EWC here is EWC++, as in the paper. The rows without samples and the multi-head rows are "
-        "trained with a softmax over the current task's labels, one epoch on MNIST, and an Adam whose moments are "
-        "reset between tasks while its step count runs on; the rows with exemplars with a class-weighted loss over "
-        "all labels seen, five epochs and centred images. Intransigence is measured against joint models trained with "
-        "the same number of epochs."
-    ),
-    caveats=(
-        "The two regimes were picked by comparing a prototype's test accuracies with the published table, because the "
-        "paper does not state them; within a regime nothing was selected. EWC's Fisher information is taken from "
-        "per-sample gradients; it is brought to 0 … 1 in the multi-head row, as the authors' released code does, and "
-        "left as it is in the single-head rows, because that is nearer to the published ones (the multi-head row with "
-        "`normalise=none`, the same seeds and `fisher_update=interval`: 98.4 ± 1.1 %). The strengths are the published "
-        "ones. The running Fisher information of EWC and RWalk takes in every iteration's batch, because the text "
-        "after equation 6 says that t counts training iterations; and RWalk's scores become 0 where their sum over a "
-        "task is negative, because the text defines a score as the sum from one iteration to another and sets negative "
-        "scores to zero. The authors' released code takes in the mean of every interval and clips in every interval. "
-        "The rows follow the text because it is the paper that is reproduced, not because of the result; at the "
-        "published strength and at two others both ways are on the page of the variants. Table 3 has two rows (RWalk "
-        "at 10 and at 1000) that the paper does not print. Where RWalk's row of Table 1 is below the published one, "
-        "what was tried is its strength (Table 3), the number of exemplars (Figure 4), how they are chosen (Figure 5), "
-        "and what the paper leaves open about the method itself (`engram paper chaudhry2018 variants`, which has a "
-        "page of its own). Both iCaRL rows are far above the published ones, and nothing was tried to bring them down. "
-        "The rows called exemplars are ours: kernel ridge regression on the stored exemplars and nothing else, the "
-        "floor under every row that stores exemplars."
-    ),
+    about=_about,
+    caveats=_caveats,
     experiments=_experiments,
     seeds="0,1,2,3,4",
 )

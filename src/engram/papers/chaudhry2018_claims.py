@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from engram.papers.paper import Claim, Line, at_least
-
-Lines = Mapping[str, Line]
+from engram.papers.paper import ByLabel, Claim, at_least
 
 
 def _near(label: str, points: float) -> Claim:
     """Within some points of the published accuracy."""
     return Claim(
         f"{label}: within {points:g} points of published",
-        lambda lines: 100 * abs(lines[label].mean() - lines[label].entry.published["average_accuracy"]) <= points,
+        lambda rows: 100 * abs(rows[label].mean() - rows[label].question.published["average_accuracy"]) <= points,
     )
 
 
 def _no_forgetting(label: str) -> Claim:
-    return Claim(f"{label}: forgetting ≤ 0.02", lambda lines: lines[label].mean("forgetting_rwalk") <= 0.02)
+    return Claim(f"{label}: forgetting ≤ 0.02", lambda rows: rows[label].mean("forgetting_rwalk") <= 0.02)
 
 
-def _rwalk_at_its_best(lines: Lines) -> bool:
+def _rwalk_at_its_best(rows: ByLabel) -> bool:
     """Within its own spread (one deviation over seeds) of 80 %."""
-    rows = [line for label, line in lines.items() if label.startswith("RWalk")]
-    ours = max((line.ours("average_accuracy") for line in rows), key=lambda value: value["mean"])
+    found = [row for label, row in rows.items() if label.startswith("RWalk")]
+    ours = max((row.ours("average_accuracy") for row in found), key=lambda value: value["mean"])
     return ours["mean"] + ours["std"] >= 0.80
 
 
-def _spread_over_strengths(lines: Lines, method: str, metric: str) -> float:
-    values = [line.mean(metric) for label, line in lines.items() if label.startswith(method)]
+def _spread_over_strengths(rows: ByLabel, method: str, metric: str) -> float:
+    values = [row.mean(metric) for label, row in rows.items() if label.startswith(method)]
     if len(values) < 2:
         raise KeyError(method)  # not asked for: nothing is known of its spread
     return max(values) - min(values)
 
 
-def _lift(lines: Lines, method: str) -> float:
-    return lines[f"single: {method}-S"].mean() - lines[f"single: {method}"].mean()
+def _lift(rows: ByLabel, method: str) -> float:
+    return rows[f"single: {method}-S"].mean() - rows[f"single: {method}"].mean()
 
 
 _MULTI, _SINGLE, _WITH = (
@@ -49,9 +45,7 @@ _STORING = [f"single: {m}" for m in ("iCaRL-hb1", "iCaRL", "Vanilla-S", "EWC-S",
 
 _FLOOR = Claim(
     "the stored exemplars alone, augmented, beat every row of the table that stores exemplars",
-    lambda lines: (
-        lines["single: exemplars"].mean() > max(line.mean() for label, line in lines.items() if label in _STORING)
-    ),
+    lambda rows: rows["single: exemplars"].mean() > max(row.mean() for label, row in rows.items() if label in _STORING),
 )
 
 CLAIMS: dict[str, tuple[Claim, ...]] = {
@@ -60,70 +54,69 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         at_least("multi: PI", 0.985),
         at_least("multi: RWalk", 0.975),
         *(_no_forgetting(label) for label in _MULTI),
-        Claim("multi: Vanilla: 91 ± 5", lambda lines: 0.86 <= lines["multi: Vanilla"].mean() <= 0.96),
+        Claim("multi: Vanilla: 91 ± 5", lambda rows: 0.86 <= rows["multi: Vanilla"].mean() <= 0.96),
         *(_near(label, 5) for label in _SINGLE),
         *(_near(label, 3) for label in _WITH),
         Claim(
             "single-head without exemplars is much harder than multi-head (every method loses at least 25 points)",
-            lambda lines: all(
-                lines[f"multi: {m}"].mean() - lines[f"single: {m}"].mean() >= 0.25 for m in ("Vanilla", "EWC", "PI")
+            lambda rows: all(
+                rows[f"multi: {m}"].mean() - rows[f"single: {m}"].mean() >= 0.25 for m in ("Vanilla", "EWC", "PI")
             ),
         ),
         Claim(
             "exemplars lift Vanilla, EWC and PI by at least 15 points",
-            lambda lines: all(_lift(lines, m) >= 0.15 for m in ("Vanilla", "EWC", "PI")),
+            lambda rows: all(_lift(rows, m) >= 0.15 for m in ("Vanilla", "EWC", "PI")),
         ),
         Claim(
             "RWalk with exemplars is ahead of EWC and PI with exemplars",
-            lambda lines: lines["single: RWalk"].mean() > max(lines[f"single: {m}-S"].mean() for m in ("EWC", "PI")),
+            lambda rows: rows["single: RWalk"].mean() > max(rows[f"single: {m}-S"].mean() for m in ("EWC", "PI")),
         ),
         Claim(
             "regularised methods with exemplars are ahead of Vanilla with exemplars",
-            lambda lines: (
-                min(lines[f"single: {m}"].mean() for m in ("EWC-S", "PI-S", "RWalk"))
-                > lines["single: Vanilla-S"].mean()
+            lambda rows: (
+                min(rows[f"single: {m}"].mean() for m in ("EWC-S", "PI-S", "RWalk")) > rows["single: Vanilla-S"].mean()
             ),
         ),
         at_least("single: exemplars", 0.93),
         _FLOOR,
         Claim(
             "the learner that keeps nothing but exemplars keeps less than 100 kB",
-            lambda lines: all(r.bytes["total"] < 100_000 for r in lines["single: exemplars"].records),
+            lambda rows: all(r.bytes["total"] < 100_000 for r in rows["single: exemplars"].records),
         ),
     ),
     "table3": (
         Claim("RWalk at its best strength is within its own spread of 80 %", _rwalk_at_its_best),
         Claim(
             "RWalk's forgetting hardly depends on the strength (at most 0.02 over five decades)",
-            lambda lines: _spread_over_strengths(lines, "RWalk", "forgetting_rwalk") <= 0.02,
+            lambda rows: _spread_over_strengths(rows, "RWalk", "forgetting_rwalk") <= 0.02,
         ),
         Claim(
             "RWalk's accuracy depends less on the strength than PI's",
-            lambda lines: (
-                _spread_over_strengths(lines, "RWalk", "average_accuracy")
-                < _spread_over_strengths(lines, "PI", "average_accuracy")
+            lambda rows: (
+                _spread_over_strengths(rows, "RWalk", "average_accuracy")
+                < _spread_over_strengths(rows, "PI", "average_accuracy")
             ),
         ),
     ),
     "variants": (
         Claim(
             "not normalised, ε = 1e-8: accuracy within 2 points and forgetting within 0.02 whatever the strength",
-            lambda lines: (
-                _spread_over_strengths(lines, "not normalised, ε", "average_accuracy") <= 0.02
-                and _spread_over_strengths(lines, "not normalised, ε", "forgetting_rwalk") <= 0.02
+            lambda rows: (
+                _spread_over_strengths(rows, "not normalised, ε", "average_accuracy") <= 0.02
+                and _spread_over_strengths(rows, "not normalised, ε", "forgetting_rwalk") <= 0.02
             ),
         ),
         Claim(
             "a variant reaches the published 82.5 % at some strength",
-            lambda lines: max(line.mean() for line in lines.values()) >= 0.825,
+            lambda rows: max(row.mean() for row in rows.values()) >= 0.825,
         ),
     ),
     "fig5": (
         Claim(
             "mean of features is the best choice of exemplars for every method",
-            lambda lines: all(
-                lines[f"{m} @ mof"].mean()
-                >= max(lines[f"{m} @ {s}"].mean() for s in ("uniform", "plane-distance", "entropy"))
+            lambda rows: all(
+                rows[f"{m} @ mof"].mean()
+                >= max(rows[f"{m} @ {s}"].mean() for s in ("uniform", "plane-distance", "entropy"))
                 for m in ("Vanilla", "EWC", "PI", "RWalk")
             ),
         ),
@@ -136,23 +129,22 @@ CNN_CLAIMS: dict[str, tuple[Claim, ...]] = {
     "table1": (
         Claim(
             "multi-head is easy and single-head is hard: Vanilla, EWC and PI lose at least 15 points",
-            lambda lines: all(
-                lines[f"multi: {m}"].mean() - lines[f"single: {m}"].mean() >= 0.15 for m in ("Vanilla", "EWC", "PI")
+            lambda rows: all(
+                rows[f"multi: {m}"].mean() - rows[f"single: {m}"].mean() >= 0.15 for m in ("Vanilla", "EWC", "PI")
             ),
         ),
         Claim(
             "multi-head: every regularised method is ahead of Vanilla",
-            lambda lines: min(lines[f"multi: {m}"].mean() for m in _REGULARISED) > lines["multi: Vanilla"].mean(),
+            lambda rows: min(rows[f"multi: {m}"].mean() for m in _REGULARISED) > rows["multi: Vanilla"].mean(),
         ),
         Claim(
             "exemplars lift Vanilla, EWC and PI",
-            lambda lines: all(_lift(lines, m) > 0 for m in ("Vanilla", "EWC", "PI")),
+            lambda rows: all(_lift(rows, m) > 0 for m in ("Vanilla", "EWC", "PI")),
         ),
         Claim(
             "regularised methods with exemplars are ahead of Vanilla with exemplars",
-            lambda lines: (
-                min(lines[f"single: {m}"].mean() for m in ("EWC-S", "PI-S", "RWalk"))
-                > lines["single: Vanilla-S"].mean()
+            lambda rows: (
+                min(rows[f"single: {m}"].mean() for m in ("EWC-S", "PI-S", "RWalk")) > rows["single: Vanilla-S"].mean()
             ),
         ),
         _FLOOR,

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engram.errors import UnknownName
 from engram.metrics import spread
 from engram.record import Record
-from engram.reports.figure import draw_panels
+from engram.reports.content import Column, Drawing, Number, Page, Section, Table, TableRow, TaskPanels, Verdict
 from engram.reports.summary import done
-from engram.reports.tables import plus_minus
 from engram.request import Request
 from engram.runs import Run
 
-
-class Table(NamedTuple):
-    """A table as it is shown: a title, or none where there is one table only."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+STOPPED = "stopped_after_steps"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One row: what `prepare` is asked for (all but the seed), and what was published, by metric."""
+class Question:
+    """One row to be: what `prepare` is asked for (all but the seed), and what was published, by metric."""
 
     label: str
     run: Mapping[str, Any]
@@ -43,10 +34,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Line:
+class Answer:
     """A row with our runs beside the published values."""
 
-    entry: Entry
+    question: Question
     records: tuple[Record, ...]
 
     def ours(self, metric: str) -> dict[str, float]:
@@ -54,147 +45,131 @@ class Line:
         finished = done(self.records)
         if metric == "minutes":
             return {"mean": max((r.seconds for r in finished), default=float("nan")) / 60, "std": float("nan"), "n": 1}
+        if metric == STOPPED:
+            return spread([float(record.stop) for record in finished if record.stop is not None])
         return spread([record.metrics().get(metric, float("nan")) for record in finished])
 
     def mean(self, metric: str = "average_accuracy") -> float:
         return self.ours(metric)["mean"]
 
+    def number(self, metric: str) -> Number:
+        """A metric of the finished runs, beside what was published."""
+        ours = self.ours(metric)
+        return Number(ours["mean"], ours["std"], len(done(self.records)), self.question.published.get(metric))
+
+    def settings(self) -> dict[str, Any]:
+        """What the row was trained with, on whatever stream."""
+        first = self._first
+        return {"learner": first.learner, "head": first.head, "network": first.network, **first.settings}
+
+    def stream(self) -> dict[str, Any]:
+        """What the row was trained on."""
+        return {"stream": self._first.stream, **self._first.stream_spec.get("options", {})}
+
+    @property
+    def _first(self) -> Record:
+        return (done(self.records) or self.records)[0]
+
     def to_json(self, columns: Sequence[Column]) -> dict[str, Any]:
         return {
-            "method": self.entry.label,
-            "learner": self.entry.run["learner"],
-            "published": dict(self.entry.published),
-            "source": self.entry.source,
+            "method": self.question.label,
+            "learner": self.question.run["learner"],
+            "published": dict(self.question.published),
+            "source": self.question.source,
             "ours": {column.metric: self.ours(column.metric) for column in columns},
-            "difference": {metric: self.mean(metric) - value for metric, value in self.entry.published.items()},
+            "difference": {metric: self.mean(metric) - value for metric, value in self.question.published.items()},
             "runs": [record.to_json() for record in self.records],
         }
 
 
-@dataclass(frozen=True)
-class Column:
-    """A metric in a table, times `scale` (100 for percent)."""
-
-    metric: str
-    title: str
-    digits: int = 3
-    scale: float = 1.0
-
-    def cells(self, line: Line) -> list[str]:
-        """Published, ours, and the difference; a metric that nobody published is only ours."""
-        ours = {name: value * self.scale if name != "n" else value for name, value in line.ours(self.metric).items()}
-        shown = plus_minus(ours, self.digits) if done(line.records) else "failed"
-        published = line.entry.published.get(self.metric)
-        if published is None:
-            return ["", shown, ""]
-        published *= self.scale
-        difference = ours["mean"] - published
-        return [
-            f"{published:.{self.digits}f}",
-            shown,
-            "" if math.isnan(difference) else f"{difference:+.{self.digits}f}",
-        ]
+ByLabel = Mapping[str, Answer]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that is true or false of the lines, by their labels."""
+    """A sentence that is true or false of the answers, by their labels."""
 
     text: str
-    holds: Callable[[Mapping[str, Line]], bool]
+    holds: Callable[[ByLabel], bool]
 
-    def verdict(self, lines: Mapping[str, Line]) -> str:
+    def verdict(self, answers: ByLabel) -> Verdict:
         """Held, not held, or unknown where only some of the rows were asked for."""
         try:
-            return "held" if self.holds(lines) else "NOT held"
+            return Verdict(self.text, "held" if self.holds(answers) else "NOT held")
         except KeyError:
-            return "unknown"
+            return Verdict(self.text, "unknown")
 
 
 def at_least(label: str, value: float, metric: str = "average_accuracy") -> Claim:
-    return Claim(f"{label}: {metric.replace('_', ' ')} ≥ {value:g}", lambda lines: lines[label].mean(metric) >= value)
+    return Claim(f"{label}: {metric.replace('_', ' ')} ≥ {value:g}", lambda rows: rows[label].mean(metric) >= value)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of a paper. A tier that is not the published setting has no claims."""
+    """A table or figure of a paper. A tier that is not the published setting has no claims. What it says is a
+    `section`; how that looks is not known here."""
 
     name: str
     title: str
     columns: tuple[Column, ...]
-    entries: tuple[Entry, ...]
+    questions: tuple[Question, ...]
     claims: tuple[Claim, ...] = ()
-    draw: Callable[[Sequence[Line], Path], Path] | None = None
+    figure: Callable[[Sequence[Answer]], Drawing] | None = None
     about: str = ""
 
-    def header(self) -> list[str]:
-        """Three columns a metric, but one where nothing was published for it."""
-        return ["method", *(title for column in self.columns for title in self._titles(column))]
+    def section(self, answers: Sequence[Answer]) -> Section:
+        return Section(
+            name=self.name,
+            title=self.title,
+            about=self.about,
+            tables=self.tables(answers),
+            data=self.data(answers),
+            verdicts=self.verdicts(answers),
+            notes=self.notes(answers),
+            sources=tuple(sorted({answer.question.source for answer in answers if answer.question.source})),
+            figure=self._figure(answers) if any(done(answer.records) for answer in answers) else None,
+            settings=self.settings(answers),
+        )
 
-    def table(self, lines: Sequence[Line]) -> list[list[str]]:
-        return [
-            [line.entry.label, *(cell for column in self.columns for cell in self._cells(column, line))]
-            for line in lines
-        ]
+    def tables(self, answers: Sequence[Answer]) -> tuple[Table, ...]:
+        return (self.data(answers),)
 
-    def page_tables(self, lines: Sequence[Line]) -> list[Table]:
-        return [Table("", self.header(), self.table(lines))]
+    def data(self, answers: Sequence[Answer]) -> Table:
+        """Every number, a row for each answer."""
+        rows = (TableRow((a.question.label,), tuple(a.number(c.metric) for c in self.columns)) for a in answers)
+        return Table(("method",), self.columns, tuple(rows))
 
-    def screen_tables(self, lines: Sequence[Line]) -> list[Table]:
-        return [Table("", *self.brief(lines))]
+    def settings(self, answers: Sequence[Answer]) -> dict[str, dict[str, Any]]:
+        """The settings that are worth showing, by name."""
+        return {answer.question.label: {**answer.stream(), **answer.settings()} for answer in answers}
 
-    def distinct(self, lines: Sequence[Line]) -> list[tuple[str, Line]]:
-        """The lines whose settings are worth showing, by name."""
-        return [(line.entry.label, line) for line in lines]
-
-    def notes(self, lines: Sequence[Line]) -> list[str]:
+    def notes(self, answers: Sequence[Answer]) -> tuple[str, ...]:
         """What is to be said about single rows."""
-        return []
+        return ()
 
-    def brief(self, lines: Sequence[Line]) -> tuple[list[str], list[list[str]]]:
-        """Header and rows for a terminal: the first metric in full, the others as published / ours."""
-        first, *others = self.columns
-        header = ["method", *self._titles(first), *(column.title for column in others)]
-        rows = [
-            [line.entry.label, *self._cells(first, line), *(self._pair(column, line) for column in others)]
-            for line in lines
-        ]
-        return header, rows
+    def verdicts(self, answers: Sequence[Answer]) -> tuple[Verdict, ...]:
+        by_label = {answer.question.label: answer for answer in answers}
+        return tuple(claim.verdict(by_label) for claim in self.claims)
 
-    def _pair(self, column: Column, line: Line) -> str:
-        published, ours, _ = column.cells(line)
-        ours = ours.split(" ± ")[0]
-        return f"{published or '–'} / {ours}" if self._published(column) else ours
+    def _figure(self, answers: Sequence[Answer]) -> Drawing:
+        if self.figure is not None:
+            return self.figure(answers)
+        panels = [(answer.question.label, done(answer.records)) for answer in answers if done(answer.records)]
+        return TaskPanels([(answers[0].records[0].stream, panels)])
 
-    def verdicts(self, lines: Sequence[Line]) -> list[dict[str, str]]:
-        by_label = {line.entry.label: line for line in lines}
-        return [{"claim": claim.text, "verdict": claim.verdict(by_label)} for claim in self.claims]
 
-    def figure(self, lines: Sequence[Line], path: Path) -> Path:
-        if self.draw is not None:
-            return self.draw(lines, path)
-        panels = [(line.entry.label, done(line.records)) for line in lines if done(line.records)]
-        return draw_panels([(lines[0].records[0].stream, panels)], path)
-
-    def _published(self, column: Column) -> bool:
-        return any(column.metric in entry.published for entry in self.entries)
-
-    def _titles(self, column: Column) -> list[str]:
-        return [f"{column.title} published", "ours", "Δ"] if self._published(column) else [column.title]
-
-    def _cells(self, column: Column, line: Line) -> list[str]:
-        cells = column.cells(line)
-        return cells if self._published(column) else cells[1:2]
+Answered = Sequence[tuple[Experiment, Sequence[Answer]]]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A published work: its experiments in each tier, and what a reader must know about the numbers."""
+    """A published work: its experiments, what they are about and what a reader must know about the numbers, each by
+    tier and dataset (None: the tier's own)."""
 
     name: str
     title: str
-    about: str
-    caveats: str
+    about: Callable[[str, str | None], str]
+    caveats: Callable[[str, str | None], str]
     experiments: Callable[[str, str | None], Sequence[Experiment]]
     seeds: str = "0,1"
     quick_seeds: str = "0,1"
@@ -214,13 +189,25 @@ class Paper:
         chosen = [e for e in found if experiment in (None, e.name)]
         if not only:
             return chosen
-        narrowed = [replace(e, entries=tuple(entry for entry in e.entries if entry.is_one_of(only))) for e in chosen]
-        labels = [entry.label for e in chosen for entry in e.entries]
+        narrowed = [replace(e, questions=tuple(q for q in e.questions if q.is_one_of(only))) for e in chosen]
+        labels = [question.label for e in chosen for question in e.questions]
         for text in only:
             if not any(_has(label, text) for label in labels):
                 words = sorted({word for label in labels for word in label.split()})
                 raise UnknownName(f"row of '{self.name}' called", text, words)
-        return [e for e in narrowed if e.entries]
+        return [e for e in narrowed if e.questions]
+
+    def page(self, answers: Answered, tier: str, dataset: str | None, command: str) -> Page:
+        seeds = {record.seed for _, rows in answers for answer in rows for record in answer.records}
+        return Page(
+            title=self.title,
+            about=self.about(tier, dataset),
+            command=command,
+            tier=tier,
+            seeds=tuple(sorted(seeds)),
+            sections=tuple(experiment.section(rows) for experiment, rows in answers),
+            caveats=self.caveats(tier, dataset),
+        )
 
 
 def _has(label: str, text: str) -> bool:

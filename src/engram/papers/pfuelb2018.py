@@ -16,10 +16,11 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from engram.papers.matrix import FIRST, UNION, Cell, Matrix, View, beside_published, ours
-from engram.papers.paper import Column, Experiment, Paper
+from engram.papers.cross_table import FIRST, UNION, Cell, Comparison, CrossTable, of_variant, phases, spans
+from engram.papers.paper import Experiment, Paper
 from engram.papers.pfuelb2018_claims import CLAIMS, gap, remarks
-from engram.papers.two_task_figures import draw_gaps, draw_phases
+from engram.protocols import protocol
+from engram.reports.content import Column
 
 _SGD = {"optimizer": "sgd", "momentum": 0.99, "optimizer_reset": "none"}  # the momentum goes on into the second task
 _DROPOUT = {"dropout": 0.5, "input_dropout": 0.2}
@@ -57,6 +58,7 @@ PUBLISHED_NAMES = {"D-EWC": "EWC"}
 MARK = "chosen by the test data that it reports"
 D5, D9 = tuple(f"d5-5{letter}" for letter in "abcdefgh"), tuple(f"d9-1{letter}" for letter in "abc")
 PERMUTED = "dp10-10"
+EVERY = protocol("prescient").settings()["every"]  # steps between two measurements
 
 
 @dataclass(frozen=True)
@@ -94,35 +96,35 @@ def _experiments(name: str, dataset: str | None) -> Sequence[Experiment]:
     cells = _Cells(tier, where)
     columns = (Column(UNION, "accuracy", 2),)
     tables = [
-        Matrix(
+        CrossTable(
             "table3",
             f"Table 3: prescient evaluation, on {where}",
             columns,
             cells.of(TABLES, ("prescient",)),
             claims.get("table3", ()),
-            draw=draw_phases,
+            figure=phases,
             about=f"Accuracy on D1 ∪ D2, {MARK}: a bound, not a result.",
-            views=(View("published / ours, chosen by test data", beside_published("prescient")),),
+            comparisons=(Comparison("published / ours, chosen by test data", of_variant("prescient")),),
             remarks=remarks(name),
             twice=(PERMUTED,),
         ),
-        Matrix(
+        CrossTable(
             "table4",
             f"Table 4: realistic evaluation, on {where}",
             columns,
             cells.of(TABLES, ("realistic", "strict", "stop at 0.999")),
             claims.get("table4", ()),
-            draw=draw_phases,
+            figure=phases,
             about=(
                 "Accuracy on D1 ∪ D2 when retraining stops. The first matrix is the paper's algorithm 2; the second "
                 "the same with the stop factor of the authors' code, by which Table 4 was made; the third chooses by "
                 "held-out training data and, among retraining rates, by D2 alone. The first two choose by test "
                 "data, of the first task and then of the second, as the paper does."
             ),
-            views=(
-                View("published / ours, stop at 0.99 of the best accuracy on D2", beside_published("realistic")),
-                View("published / ours, stop at 0.999", beside_published("stop at 0.999")),
-                View("ours, strictly realistic", ours("strict")),
+            comparisons=(
+                Comparison("published / ours, stop at 0.99 of the best accuracy on D2", of_variant("realistic")),
+                Comparison("published / ours, stop at 0.999", of_variant("stop at 0.999")),
+                Comparison("ours, strictly realistic", of_variant("strict"), "ours"),
             ),
             remarks=remarks(name),
             twice=(PERMUTED,),
@@ -135,41 +137,46 @@ def _others(cells: _Cells, where: str, claims: Mapping[str, Any]) -> list[Experi
     columns = (Column(UNION, "accuracy", 2),)
     few = tuple(s for s in ("d5-5a", "d9-1a", PERMUTED) if s in cells.tier.streams)
     return [
-        Matrix(
+        CrossTable(
             "gap",
             f"What knowing the future is worth: prescient minus realistic, on {where}",
             columns,
             cells.of(TABLES, ("prescient", "realistic", "without 1e-5", "strict")),
             claims.get("gap", ()),
-            draw=draw_gaps,
+            figure=spans,
             about=(
                 f"Prescient values are {MARK}. The last step of realistic evaluation chooses among rates of retraining "
                 "by the accuracy on both tasks; the second matrix leaves the slowest of the three rates out, the third "
                 "is not allowed that look."
             ),
-            views=(
-                View("prescient − realistic, published / ours", gap("realistic", published=True)),
-                View("prescient − realistic without the rate 1e-5, ours", gap("without 1e-5")),
-                View("prescient − strictly realistic, ours", gap("strict")),
+            comparisons=(
+                Comparison("prescient − realistic, published / ours", gap("realistic"), signed=True),
+                Comparison(
+                    "prescient − realistic without the rate 1e-5, ours", gap("without 1e-5"), "ours", signed=True
+                ),
+                Comparison("prescient − strictly realistic, ours", gap("strict"), "ours", signed=True),
             ),
         ),
-        Matrix(
+        CrossTable(
             "figs",
             f"Figures 2 to 5: the run that realistic evaluation keeps, on {where}",
             columns,
             cells.of(TABLES, ("realistic",)),
-            draw=draw_phases,
+            figure=phases,
             about="Training on D1 (white), retraining on D2 (grey): accuracy on D1, on D2 and on both; where it stops.",
-            views=(View("published / ours", beside_published("realistic")),),
+            comparisons=(Comparison("published / ours", of_variant("realistic")),),
         ),
-        Matrix(
+        CrossTable(
             "ewc",
             f"EWC with and without dropout, on {where}",
             columns,
             cells.of(("D-EWC", "EWC"), ("prescient", "realistic", "strict"), few),
-            draw=draw_phases,
+            figure=phases,
             about="The paper calls D-EWC simply EWC; the other is ours. Prescient and realistic choose by test data.",
-            views=tuple(View(f"ours, {variant}", ours(variant)) for variant in ("prescient", "realistic", "strict")),
+            comparisons=tuple(
+                Comparison(f"ours, {variant}", of_variant(variant), "ours")
+                for variant in ("prescient", "realistic", "strict")
+            ),
             twice=(PERMUTED,),
         ),
     ]
@@ -228,27 +235,52 @@ def _table(name: str) -> dict[str, dict[str, str]]:
     return {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
 
 
+def _about(name: str, dataset: str | None) -> str:
+    tier = TIERS[name]
+    every = tier.conv.get("every", EVERY)
+    conv = f" (of the convolutional networks every {every})" if every != EVERY else ""
+    return (
+        f"{len(TABLES)} models on {len(tier.streams)} datasets of two tasks. A model is first trained on D1, for every "
+        f"topology and rate, then retrained on D2 with three rates; accuracy is measured every {EVERY} steps{conv} on "
+        "all test samples. Prescient evaluation reports the best accuracy on D1 ∪ D2 over all of it. Realistic "
+        "evaluation chooses topology and first rate by D1, stops retraining when D2 is learned, and reports the "
+        "accuracy on D1 ∪ D2 at that moment. Both choose among the same networks, trained once. The difference is "
+        "what knowing the future is worth."
+    )
+
+
+SIZES = {
+    "quick": "The tier `quick` trains one small topology for 250 steps a task, and claims nothing.",
+    "small": (
+        "The tier `small` trains two topologies (200-200 and 400-400; the paper's tables choose among 36), the first "
+        "rate 0.001 (the only one of the authors' stored runs) and 1,500 steps a task; the two convolutional networks "
+        "get 300 steps and are measured every 100; the tier `paper` is the published grid."
+    ),
+    "paper": "The tier `paper` is the published grid: 36 topologies, two first rates, 2,500 steps a task.",
+}
+
+
+def _caveats(name: str, dataset: str | None) -> str:
+    held_out = (
+        " 5,000 of 60,000 training images are held out, as in the paper's data; only the strict variant looks at them."
+        if (dataset or TIERS[name].dataset) == "mnist"
+        else " A twelfth of the training data is held out; only the strict variant looks at it."
+    )
+    return (
+        f"{SIZES[name]} What the paper calls EWC always has dropout and is called D-EWC here: λ is 1 / rate of "
+        "retraining, the optimiser is Adam, made new for the second task, the Fisher information comes from all "
+        "training samples of D1 with their true labels. The published column of DP10-10 was measured on D1 alone; here "
+        "the union is both permuted test sets, and D1 alone has a row of its own, at the moment that was chosen by the "
+        f"union.{held_out} LWTA's sizes count blocks of two units. While D1 is trained, accuracy on it is read among "
+        "the classes of D1; from then on among all classes."
+    )
+
+
 PAPER = Paper(
     name="pfuelb2018",
     title="Catastrophic forgetting: still a problem for DNNs (Pfülb et al. 2018)",
-    about=(
-        "Six models on twelve datasets of two tasks. A model is first trained on D1, for every topology and rate, "
-        "then retrained on D2 with three rates; accuracy is measured every 50 steps on all test samples. Prescient "
-        "evaluation reports the best accuracy on D1 ∪ D2 over all of it. Realistic evaluation chooses topology and "
-        "first rate by D1, stops retraining when D2 is learned, and reports the accuracy on D1 ∪ D2 at that moment. "
-        "Both choose among the same networks, trained once. The difference is what knowing the future is worth."
-    ),
-    caveats=(
-        "The tier `small` trains two topologies (200-200 and 400-400; the paper's tables choose among 36), the first "
-        "rate 0.001 (the only one of the authors' stored runs) and 1,500 steps a task; the two convolutional networks "
-        "get 300 steps and are measured every 100; the tier `paper` is the published grid. What the paper calls EWC "
-        "always has dropout and is called D-EWC here: λ is 1 / rate of retraining, the optimiser is Adam, made new "
-        "for the second task, the Fisher information comes from all training samples of D1 with their true labels. "
-        "The published column of DP10-10 was measured on D1 alone; here the union is both permuted test sets, and D1 "
-        "alone has a row of its own, at the moment that was chosen by the union. 5,000 of 60,000 training images are "
-        "held out, as in the paper's data; only the strict variant looks at them. LWTA's sizes count blocks of two "
-        "units. While D1 is trained, accuracy on it is read among the classes of D1; from then on among all ten."
-    ),
+    about=_about,
+    caveats=_caveats,
     experiments=_experiments,
     seeds="0",
     quick_seeds="0",

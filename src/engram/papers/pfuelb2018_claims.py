@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from engram.papers.matrix import FIRST, UNION, Lines, by_cell
-from engram.papers.paper import Claim, Line
+from engram.papers.cross_table import FIRST, UNION, Cells, by_cell
+from engram.papers.paper import ByLabel, Claim
+from engram.reports.content import Number
 from engram.reports.summary import done
 from engram.streams.two_tasks import SPLITS
 
@@ -23,27 +24,26 @@ def total_forgetting(dataset: str) -> float:
     return sum(TEST_SAMPLES[int(digit)] for digit in SPLITS[dataset][1]) / sum(TEST_SAMPLES)
 
 
-def gap(variant: str, published: bool = False) -> Callable[[Lines, str, str, str], str]:
+def gap(variant: str) -> Callable[[Cells, str, str, str], Number | None]:
     """Prescient minus another variant."""
 
-    def text(lines: Lines, model: str, dataset: str, metric: str) -> str:
-        pair = [lines.get((model, dataset, v)) for v in ("prescient", variant)]
-        if pair[0] is None or pair[1] is None or not (done(pair[0].records) and done(pair[1].records)):
-            return ""
-        ours = f"{pair[0].mean(metric) - pair[1].mean(metric):+.2f}"
-        if not published:
-            return ours
-        theirs = [line.entry.published.get(metric) for line in pair if line is not None]
-        return f"{'–' if None in theirs else f'{theirs[0] - theirs[1]:+.2f}'} / {ours}"  # type: ignore[operator]
+    def number(cells: Cells, model: str, dataset: str, metric: str) -> Number | None:
+        pair = [cells[model, dataset, v].number(metric) for v in ("prescient", variant) if (model, dataset, v) in cells]
+        if len(pair) < 2 or not (pair[0].n and pair[1].n):
+            return None
+        published = None
+        if pair[0].published is not None and pair[1].published is not None:
+            published = pair[0].published - pair[1].published
+        return Number(pair[0].mean - pair[1].mean, n=min(pair[0].n, pair[1].n), published=published)
 
-    return text
+    return number
 
 
-def _claim(text: str, about: Callable[[str, str, str], bool], holds: Callable[[Lines, str, str], bool]) -> Claim:
+def _claim(text: str, about: Callable[[str, str, str], bool], holds: Callable[[Cells, str, str], bool]) -> Claim:
     """A sentence about every cell (model, dataset, variant) that `about` picks; unknown where there is none."""
 
-    def check(lines: Mapping[str, Line]) -> bool:
-        cells = by_cell(list(lines.values()))
+    def check(answers: ByLabel) -> bool:
+        cells = by_cell(list(answers.values()))
         picked = [(model, dataset) for model, dataset, variant in cells if about(model, dataset, variant)]
         if not picked:
             raise KeyError(text)
@@ -56,11 +56,11 @@ def _is_ewc(model: str) -> bool:
     return "EWC" in model
 
 
-def _drop(cells: Lines, model: str, dataset: str, variant: str = "realistic") -> float:
+def _drop(cells: Cells, model: str, dataset: str, variant: str = "realistic") -> float:
     return cells[model, dataset, "prescient"].mean(UNION) - cells[model, dataset, variant].mean(UNION)
 
 
-def _at_level(variant: str) -> Callable[[Lines, str, str], bool]:
+def _at_level(variant: str) -> Callable[[Cells, str, str], bool]:
     return lambda cells, model, dataset: (
         abs(cells[model, dataset, variant].mean(UNION) - total_forgetting(dataset)) <= 0.03
     )
@@ -136,18 +136,18 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 }
 
 
-def remarks(tier: str) -> Callable[[Lines], list[str]]:
+def remarks(tier: str) -> Callable[[Cells], list[str]]:
     """A note for every cell that is more than 0.05 from the published one, with what is known about why."""
-    return lambda lines: list(_remarks(lines, tier))
+    return lambda cells: list(_remarks(cells, tier))
 
 
-def _remarks(lines: Lines, tier: str) -> Iterable[str]:
-    for (model, dataset, variant), line in lines.items():
-        for metric, value in line.entry.published.items():
-            if tier == "quick" or not done(line.records) or abs(line.mean(metric) - value) <= FAR:
+def _remarks(cells: Cells, tier: str) -> Iterable[str]:
+    for (model, dataset, variant), answer in cells.items():
+        for metric, value in answer.question.published.items():
+            if tier == "quick" or not done(answer.records) or abs(answer.mean(metric) - value) <= FAR:
                 continue
             where = f"{model} on {dataset} ({variant}{', D1 alone' if metric == FIRST else ''})"
-            yield f"{where}: {line.mean(metric):.2f}, published {value:.2f}. {_reason(model, dataset, variant, tier)}"
+            yield f"{where}: {answer.mean(metric):.2f}, published {value:.2f}. {_reason(model, dataset, variant, tier)}"
 
 
 def _reason(model: str, dataset: str, variant: str, tier: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from engram.protocols import Protocol, protocol
+from engram.reports.sharing import varying
 from engram.reports.tables import print_mapping, print_wrapped, written
 from engram.runs import settings_of
 
@@ -134,8 +135,5 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> differing([{"rate": 0.1, "batch": 8}, {"rate": 0.2, "batch": 8}])
     ['rate=0.1', 'rate=0.2']
     """
-    values: dict[str, set[str]] = {}
-    for own in settings:
-        for name, value in own.items():
-            values.setdefault(name, set()).add(written(value))
-    return [" ".join(f"{n}={written(v)}" for n, v in own.items() if len(values[n]) > 1) for own in settings]
+    different = varying(settings)
+    return [" ".join(f"{n}={written(v)}" for n, v in own.items() if n in different) for own in settings]
