@@ -190,3 +190,21 @@ def test_what_is_hardly_meant_is_said_in_a_line_and_done(train):
     said = train("split-digits", "ewc", "--tasks", "2", "--set", "strength=1e30", "--set", "penalty_step=implicit")
     assert said.code == 0
     assert said.err.startswith("engram: strength=1e+30 is very large; its default is 100\n")
+
+
+PRINTS = """
+from engram.learners.finetune import Finetune
+print("imported")
+class Mine(Finetune):
+    name = "prints"
+    def learn(self, lesson):
+        print("learning")
+        return super().learn(lesson)
+"""
+
+
+def test_what_a_users_code_prints_is_not_on_standard_output(train, tmp_path):
+    (tmp_path / "prints.py").write_text(PRINTS)
+    said = train("split-digits", f"{tmp_path}/prints.py:Mine", "--tasks", "2", "--json")
+    assert said.json["runs"][0]["status"] == "done"
+    assert said.err.splitlines() == ["imported", "learning", "learning"]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from engram.cli.options import STORE, Figure, Json, Place, check_figure, open_store
-from engram.cli.output import console, draw, print_json, print_records, runs_object, say
+from engram.cli.output import console, draw, others_printing, print_json, print_records, runs_object, say
 from engram.errors import BadSetting, UnknownName
 
 
@@ -100,7 +100,8 @@ def check(
     """Whether a learner, yours too, keeps the contract."""
     from engram.checks import check_learner
 
-    checks = check_learner(learner)
+    with others_printing():
+        checks = check_learner(learner)
     failed = [c for c in checks if not c.passed]
     if as_json:
         print_json({"learner": learner, "passed": not failed, "checks": [vars(c) for c in checks]})

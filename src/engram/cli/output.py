@@ -36,6 +36,12 @@ def warn(text: str) -> None:
     print(f"engram: {harmless(text)}", file=sys.stderr)
 
 
+def others_printing() -> contextlib.AbstractContextManager[Any]:
+    """While this lasts, what is printed goes to standard error: code of users may print, and standard output is for
+    what was asked for."""
+    return contextlib.redirect_stdout(sys.stderr)
+
+
 @contextlib.contextmanager
 def waiting(text: str) -> Iterator[None]:
     """On a terminal: a sign of life and the time, for work that cannot say how much is left."""

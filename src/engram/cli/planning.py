@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engram.cli.options import open_store
-from engram.cli.output import print_json, say, waiting
+from engram.cli.output import others_printing, print_json, say, waiting
 
 if TYPE_CHECKING:
     from engram.plan import Forecast
@@ -20,7 +20,7 @@ def show_plan(wanted: Sequence[Run], store: str, jobs: int, as_json: bool) -> No
     from engram.plan import plan
 
     place = open_store(store) if os.path.exists(os.path.join(store, "store.db")) else None
-    with waiting("timing a few steps of every kind of node"):
+    with waiting("timing a few steps of every kind of node"), others_printing():
         found = plan(wanted, place, jobs)
     if as_json:
         print_json(found.to_json())

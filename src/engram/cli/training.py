@@ -31,6 +31,7 @@ from engram.cli.output import (
     experiment_object,
     labelled,
     leave,
+    others_printing,
     print_json,
     print_records,
     print_section,
@@ -118,7 +119,8 @@ def run(
         evaluate=evaluate,
         settings=given,
     )
-    wanted = request.runs(seed_list(seeds))
+    with others_printing():
+        wanted = request.runs(seed_list(seeds))
     if plan:
         show_plan(wanted, store, _workers(wanted, jobs), as_json)
         return
@@ -210,7 +212,8 @@ def paper(
 
 def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
     """Go on with every run that is not done, from where it stands."""
-    wanted, waiting = _unfinished(store)
+    with others_printing():
+        wanted, waiting = _unfinished(store)
     for reason, count in waiting.items():
         warn(f"{count} of the runs in {store} cannot go on here and {'waits' if count == 1 else 'wait'}: {reason}")
     records = execute(wanted, store, jobs)
@@ -250,7 +253,7 @@ def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
 
     place, bar = open_store(store), Bar()
     try:
-        with bar.listening():
+        with bar.listening(), others_printing():
             execute(wanted, place, _workers(wanted, jobs), bar)
     except Stopped:
         raise Stopped(resume_command(store)) from None
