@@ -12,6 +12,7 @@ MISTAKES = [
     (("run", "splitt-digits", "--learner", "ewc"), "there is no stream 'splitt-digits'; did you mean 'split-digits'?"),
     (("run", "split-digits", "--lerner", "ewc"), "did you mean --learner?"),
     (("rum",), "did you mean 'run'"),
+    (("runs", "more"), "got unexpected extra argument(s) (more); see 'engram runs --help'"),
     (("runs", "--jsn"), "did you mean --json?"),
     (("frobnicate",), "see 'engram --help'"),
     (("run", "split-digits"), "missing option '--learner'; see 'engram run --help'"),

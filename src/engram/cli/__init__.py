@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -101,7 +102,7 @@ def _explain(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(message)  # help, in many lines
         return 0
-    message = message.rstrip(".").replace(" (Possible options: ", "; did you mean ").rstrip(")")
+    message = re.sub(r" \(Possible options: (.*)\)$", r"; did you mean \1", message.rstrip("."))
     message = message[0].lower() + message[1:].replace(". Did you mean", "; did you mean")
     if "did you mean" in message:
         message = message.rstrip("?") + "?"
