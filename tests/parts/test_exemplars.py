@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from engram.core import Split
+from engram.errors import Diverged
 from engram.parts.exemplars import SAMPLING, ExemplarMemory, entropy, mof, plane_distance, select, uniform
 from engram.transform import Transform
 
@@ -197,3 +198,11 @@ def test_an_empty_memory_survives_its_state():
     other.load({}, ExemplarMemory().plain())
     assert len(other) == 0
     assert other.counts() == {}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_features_that_are_spoilt_are_a_sentence(value):
+    features, generator = torch.full((4, 3), value), torch.Generator()
+    for choose in (lambda: mof(features, 2, normalise=True), lambda: entropy(features, 2, generator)):
+        with pytest.raises(Diverged, match="what exemplars are chosen by became nan; lower the rate"):
+            choose()

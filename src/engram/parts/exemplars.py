@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Split
+from engram.errors import Diverged
 from engram.transform import under
 
 SAMPLING = {
@@ -56,7 +57,7 @@ def mof(features: Tensor, m: int, normalise: bool = False) -> Tensor:
     points = features.to(torch.float64, copy=True)
     points = F.normalize(points, dim=1) if normalise else points
     points -= points.mean(0)
-    cost = points.square().sum(1)
+    cost = _finite(points.square().sum(1))
     tie = TIE * float(cost.max()) if len(cost) else 0.0
     picked: list[int] = []
     for _ in range(min(m, len(points))):
@@ -87,7 +88,15 @@ def _draw(likelihood: Tensor, m: int, generator: torch.Generator) -> Tensor:
     count = min(m, len(likelihood))
     if not count:
         return torch.empty(0, dtype=torch.int64)
-    return torch.multinomial(likelihood / likelihood.sum(), count, generator=generator)
+    return torch.multinomial(_finite(likelihood / likelihood.sum()), count, generator=generator)
+
+
+def _finite(values: Tensor) -> Tensor:
+    """The values themselves. The last step before a choice can spoil the features, and no loss comes after it."""
+    if not bool(values.isfinite().all()):
+        value = float(values[~values.isfinite()][0])
+        raise Diverged(f"what exemplars are chosen by became {value}; lower the rate")
+    return values
 
 
 class ExemplarMemory:
