@@ -142,9 +142,26 @@ def pair(shape):
     return Pair()
 
 
+def frozen(shape):
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 3).requires_grad_(False))
+
+
+def short(shape):
+    made = nn.Flatten()
+    made.register_buffer("scale", torch.ones(2, dtype=torch.bfloat16))
+    return made
+
+
+def one_for_all(shape):
+    return nn.Sequential(nn.Flatten(), nn.Flatten(0), nn.Unflatten(0, (1, -1)))
+
+
 @pytest.mark.parametrize(
     "network, error, says",
     [
+        (frozen, BadSetting, "the parameter 1.weight of network 'frozen' is not trained; make it a buffer"),
+        (short, BadSetting, "the buffer scale of network 'short' is torch.bfloat16, which checkpoints do not keep"),
+        (one_for_all, BadSetting, "network 'one_for_all' gives features of 1 for 2 samples; give each its own"),
         (wants_more, BadSetting, "the network wants_more wants shape, width; it is called with the shape of a sample"),
         (returns_a_number, BadSetting, "network 'returns_a_number' returned a int; return a torch.nn.Module"),
         (takes_vectors, BadData, r"network 'takes_vectors' cannot take a sample of shape \(1, 8, 8\)"),

@@ -22,6 +22,8 @@ from engram.networks.trunk import Trunk
 from engram.own.parameters import needs, settings_of
 from engram.randomness import derived_seed
 
+KEPT = (torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+
 
 def is_network(thing: Any) -> bool:
     """A module's class, or a function, which may return one."""
@@ -61,17 +63,29 @@ class Module(Trunk):
         parts = list(module) if type(module) is nn.Sequential else [module]
         layers = nn.Sequential(*parts, nn.Flatten())
         self.features = self._features(layers, shape)
-        odd = next((name for name, p in module.named_parameters() if p.dtype != torch.float32), None)
-        if odd is not None:
-            raise BadSetting(f"the parameter {odd} of network '{self.name}' is not float32; make it so")
+        self._check(module)
         return layers
+
+    def _check(self, module: nn.Module) -> None:
+        """Refuse what one vector of trained numbers or a checkpoint cannot hold."""
+        for name, parameter in module.named_parameters():
+            if parameter.dtype != torch.float32:
+                raise BadSetting(f"the parameter {name} of network '{self.name}' is not float32; make it so")
+            if not parameter.requires_grad:
+                raise BadSetting(f"the parameter {name} of network '{self.name}' is not trained; make it a buffer")
+        for name, buffer in module.named_buffers():
+            if buffer.dtype not in KEPT:
+                raise BadSetting(
+                    f"the buffer {name} of network '{self.name}' is {buffer.dtype}, which checkpoints do not keep; "
+                    "make it float32"
+                )
 
     def _features(self, layers: nn.Sequential, shape: tuple[int, ...]) -> int:
         """How many features come out; also gives lazy layers their parameters."""
         layers.eval()
         try:
             with torch.no_grad():
-                features = layers(torch.zeros(1, *shape))
+                features = layers(torch.zeros(2, *shape))
         except Exception as error:
             text = " ".join(str(error).split())
             raise BadData(
@@ -82,6 +96,10 @@ class Module(Trunk):
             layers.train()
         if not isinstance(features, Tensor) or features.dim() != 2 or features.dtype != torch.float32:
             raise BadSetting(f"network '{self.name}' gives no float32 features of shape (samples, …); return those")
+        if len(features) != 2:
+            raise BadSetting(
+                f"network '{self.name}' gives features of {len(features)} for 2 samples; give each its own"
+            )
         return int(features.shape[1])
 
     def _find_modules(self) -> Modules:
