@@ -11,7 +11,7 @@ import engram
 from engram.errors import BadSetting
 from engram.learners import LEARNERS
 from engram.learners.finetune import Finetune
-from engram.own import origin
+from engram.own import NotFound, origin
 from engram.runs import record_of
 from engram.store import Store
 
@@ -174,3 +174,43 @@ def test_a_worker_refuses_another_version_than_it_was_asked_for(folder):
         LEARNERS.find_again(place, digest)
     assert record_of(store.runs()[0], store).status == "done"
     store.close()
+
+
+NEIGHBOURS = """
+    from limits import LIMIT
+    from engram.learners.finetune import Finetune
+
+    class Mine(Finetune):
+        name = "mine"
+        limit = LIMIT
+"""
+
+
+def test_modules_of_one_name_in_two_folders_are_two(tmp_path):
+    for folder, limit in (("one", 1), ("other", 2)):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder, "mine", NEIGHBOURS)
+        write(tmp_path / folder, "limits", f"LIMIT = {limit}")
+    limits = [LEARNERS.of(f"{tmp_path / folder}/mine.py:Mine").limit for folder in ("one", "other")]
+    sys.modules.pop("limits", None)
+    assert limits == [1, 2]
+
+
+def test_two_of_one_name_in_one_file_are_not_the_same(folder):
+    write(folder, "clipped", CLIPPED + CLIPPED.replace("class Clipped", "class Other").replace("LIMIT *", "0.5 *"))
+    record, other = run(), run("clipped.py:Other")
+    assert record.learner == other.learner == "clipped"
+    assert record.parameters_sha256 != other.parameters_sha256
+
+
+def test_decorated_methods_are_written_where_they_stand(folder):
+    text = textwrap.dedent(CLIPPED).replace("    def edit", "    @torch.no_grad()\n    def edit")
+    write(folder, "clipped", "import torch\n" + text)
+    records = engram.run("split-digits", "clipped.py:Clipped", store="store", seeds=[0, 1], jobs=2, **SMALL)
+    assert [record.status for record in records] == ["done", "done"]
+
+
+def test_a_script_that_ends_itself_is_a_sentence(folder):
+    write(folder, "script", "import sys\nsys.exit(7)")
+    with pytest.raises(NotFound, match=r"'script.py' cannot be imported \(SystemExit: 7\); correct it"):
+        run("script.py:Mine")

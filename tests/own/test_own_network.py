@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import textwrap
 
 import pytest
@@ -11,6 +13,7 @@ from torch import nn
 import engram
 from engram.errors import BadData, BadSetting
 from engram.networks import NETWORKS, Blueprint
+from engram.own import origin
 
 SMALL = {"batch": 64, "tasks": 2}
 
@@ -186,3 +189,29 @@ def test_a_setting_that_learner_and_network_both_have():
 def test_a_function_must_say_what_it_is():
     with pytest.raises(BadSetting, match="say kind='network'"):
         engram.register(lazy)
+
+
+LAMBDAS = """
+    from torch import nn
+
+    narrow = lambda shape: nn.Sequential(nn.Flatten(), nn.LazyLinear(3))
+    wide = lambda shape: nn.Sequential(nn.Flatten(), nn.LazyLinear(4))
+    several = [lambda shape: narrow(shape), lambda shape: wide(shape)]
+"""
+
+
+def test_lambdas_go_by_the_names_that_they_were_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lambdas.py").write_text(textwrap.dedent(LAMBDAS))
+    wanted = [f"lambdas.py:{name}" for name in ("narrow", "wide")]
+    records = [engram.run("split-digits", "finetune", network=place, store="store", **SMALL) for place in wanted]
+    assert len({record.parameters_sha256 for record in records}) == 2
+
+
+def test_lambdas_without_a_name_are_never_taken_for_the_same(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "lambdas.py").write_text(textwrap.dedent(LAMBDAS))
+    lambdas = importlib.import_module("lambdas")
+    digests = {origin(network).digest for network in lambdas.several}
+    monkeypatch.delitem(sys.modules, "lambdas")
+    assert len(digests) == 2

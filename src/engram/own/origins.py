@@ -6,11 +6,12 @@ import inspect
 import sys
 import uuid
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from engram.own.places import LOADED, file_of
-from engram.own.source import digest_of
+from engram.own.source import of_name
 
 _LIBRARY = Path(__file__).resolve().parents[1]
 
@@ -39,20 +40,30 @@ def _find_origin(thing: Any) -> Origin | None:
     file = file_of(module)
     if file is not None and file.is_relative_to(_LIBRARY):
         return None
-    if file is None or module is None or "<locals>" in thing.__qualname__ or not _is_written_in(thing, file):
+    name = _name_in(module, thing)
+    if file is None or module is None or "<" in name or not _is_written_in(thing, file):
         # The source cannot be read, or what a function around it has put into it: nothing may be taken for the same.
         return Origin(None, uuid.uuid4().hex[:16])
+    digest = of_name(file, name)
     if module.__name__ == "__main__":
-        return Origin(None, digest_of(file))
+        return Origin(None, digest)
     where = file if module.__name__.startswith(LOADED) else module.__name__
-    return Origin(f"{where}:{thing.__qualname__}", digest_of(file))
+    return Origin(f"{where}:{name}", digest)
+
+
+def _name_in(module: ModuleType | None, thing: Any) -> str:
+    """What it is called in its module; a lambda by the name that it was given there, if any."""
+    if thing.__name__ == "<lambda>":
+        return next((name for name, value in getattr(module, "__dict__", {}).items() if value is thing), "<lambda>")
+    return str(thing.__qualname__)
 
 
 def _is_written_in(thing: Any, file: Path) -> bool:
     """Whether a class or function has its source in this file: what was written at a prompt or in a document's example
     is said to belong to whichever script is running."""
     functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
-    places = {f.__code__.co_filename for f in functions} - {"<string>"}  # what dataclasses write themselves
+    written = map(inspect.unwrap, functions)  # a decorator may lie anywhere
+    places = {f.__code__.co_filename for f in written} - {"<string>"}  # what dataclasses write themselves
     if places:
         return any(Path(place).resolve() == file for place in places)
     return f"class {thing.__name__}" in file.read_text(encoding="utf-8", errors="replace")

@@ -63,7 +63,7 @@ def _module(where: str) -> ModuleType:
     try:
         with _importable_from(path.resolve().parent if is_file else Path.cwd()):
             return _import_file(path.resolve()) if is_file else importlib.import_module(where)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard may end itself
         text = " ".join(str(error).split())
         raise NotFound(
             f"'{where}' cannot be imported ({type(error).__name__}: {text}); correct it, or give another module or file"
@@ -79,7 +79,7 @@ def _import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    _forget_edited(imported(path) - {path})
+    _forget(imported(path) - {path}, path.parent)
     sys.modules[name] = module  # dataclasses look their own module up there
     try:
         spec.loader.exec_module(module)
@@ -92,13 +92,28 @@ def _import_file(path: Path) -> ModuleType:
 _SEEN: dict[Path, str] = {}  # the digests of modules beside a file when it was loaded
 
 
-def _forget_edited(neighbours: set[Path]) -> None:
-    """Let modules that were edited since they were imported be imported again."""
+def _forget(neighbours: set[Path], folder: Path) -> None:
+    """Let modules be imported again that were edited since, or whose names another folder's modules have taken."""
     for path in neighbours:
         if _SEEN.get(path, of_text(path)) != of_text(path):
             for name in [name for name, module in sys.modules.items() if file_of(module) == path]:
                 del sys.modules[name]
+        if path.is_relative_to(folder):
+            _free(_dotted(path.relative_to(folder)), path)
         _SEEN[path] = of_text(path)
+
+
+def _dotted(path: Path) -> str:
+    """The name that a file in a folder is imported by."""
+    return ".".join((path.parent if path.name == "__init__.py" else path.with_suffix("")).parts)
+
+
+def _free(name: str, path: Path) -> None:
+    """See that a name can be imported from this file. What is installed keeps its name: others count on it."""
+    taken = file_of(sys.modules.get(name))
+    installed = (sys.prefix, sys.base_prefix)
+    if taken not in (None, path) and not any(taken.is_relative_to(place) for place in installed):
+        del sys.modules[name]
 
 
 @contextmanager

@@ -15,6 +15,11 @@ def digest_of(file: Path) -> str:
     return hashlib.sha256(" ".join(sorted(map(of_text, imported(file.resolve())))).encode()).hexdigest()[:16]
 
 
+def of_name(file: Path, name: str) -> str:
+    """The digest of one thing of a Python file: two of them that go by one name are not the same."""
+    return hashlib.sha256(f"{digest_of(file)} {name}".encode()).hexdigest()[:16]
+
+
 def of_text(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
