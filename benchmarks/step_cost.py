@@ -27,6 +27,7 @@ from engram.core import Lesson, Outline, Split, Step
 from engram.learners import create
 from engram.learners.ewc import EWC
 from engram.networks import Blueprint
+from engram.transform import Transform
 
 IMAGES, SHORT, CLASSES, SCALE = 60_000, 1280, tuple(range(10)), 1 / 255
 WARM_UP = 3
@@ -119,7 +120,8 @@ def learner_steps(
 
 def lesson(index: int, x: Tensor, y: Tensor) -> Lesson:
     classes = tuple(torch.unique(y).tolist())
-    return Lesson(f"task {index + 1}", index, classes, Split(x, y, scale=SCALE), Split(x[:0], y[:0], scale=SCALE))
+    train, none = (Split(x[:count], y[:count], transform=Transform(SCALE)) for count in (len(x), 0))
+    return Lesson(f"task {index + 1}", index, classes, train, none)
 
 
 def chunk(steps: Iterator, count: int) -> Work:
