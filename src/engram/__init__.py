@@ -25,6 +25,8 @@ _PLACES = {
     "Store": "engram.store",
     "check_learner": "engram.checks",
     "register": "engram.api",
+    "save": "engram.learner_file",
+    "load": "engram.learner_file",
 }
 
 __all__ = ["__version__", *_PLACES]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def decode(content: bytes, key: str, where: object) -> State:
 
 def _decode(start: bytes, body: bytes, key: str, where: object) -> State:
     if not start.startswith(_MAGIC):
-        raise DamagedFile(f"{where} is not a checkpoint; it was not used")
+        newer = re.match(rb"engram-checkpoint (\d+) ", start)
+        what = f"of format {newer[1].decode()}, which a newer Engram reads" if newer else "not a checkpoint"
+        raise DamagedFile(f"{where} is {what}; it was not used")
     expected, found = start[len(_MAGIC) :].decode("ascii", "replace"), hashlib.sha256(body).hexdigest() + "\n"
     if expected != found:
         raise DamagedFile(

@@ -21,6 +21,7 @@ from engram.samples import ALIGNMENT as ALIGNMENT
 from engram.samples import Split, is_row_by_row
 from engram.samples import canonical as canonical
 from engram.samples import pick as pick
+from engram.transform import Several, Transform
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ class Learner:
     """A method. Learns lesson after lesson; never sees a test set, never logs, never prints.
 
     `learn` may be left at any yield, `state` taken, and the state loaded into a fresh learner in another process:
-    calling `learn` there with the same lesson goes on where the first one stood and ends with the same bits.
+    calling `learn` there with the same lesson goes on where the first one stood and ends with the same bits. Classes
+    of a lesson that the outline does not have are learned too, as if they had come last in it.
     """
 
     name: ClassVar[str] = ""
@@ -183,6 +185,15 @@ class Learner:
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
     bits: ClassVar[int] = 0  # raised by every change of this method alone that changes its bits: part of its keys
     uncounted: str = ""  # kinds of layers whose operations `flops` leaves out
+    class_names: tuple[str, ...] = ()  # where a file says them, see `engram.load`
+    transform: Transform | Several | None = None  # and what the samples that it learned from had gone through
+    made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **settings: Any) -> Any:
+        """Remember what it is made with: another process makes it again from that, see `engram.save`."""
+        learner = super().__new__(cls)
+        learner.made_with = args, settings
+        return learner
 
     def __init__(self, outline: Outline, seed: int = 0, network: Any = None, **settings: Any):
         """`network` is a `networks.Blueprint`; `settings` are those that the class declares."""

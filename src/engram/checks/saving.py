@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from engram.checks.case import (
 )
 from engram.core import Learner, Lesson, State
 from engram.costs import itemise
+from engram.learner_file import described, remade
 
 
 def state_is_plain(case: Case) -> None:
@@ -153,6 +155,17 @@ def resumes_between_lessons(case: Case) -> None:
         _must_agree(through, learner, f"it was saved and loaded before task {lesson.index + 1}")
 
 
+def goes_on_from_a_file(case: Case) -> None:
+    """What it is made with and its state are enough to make it again: it predicts and learns on as if never saved."""
+    learner = case.taught(2)
+    copy = remade(case.cls, json.loads(json.dumps(described(learner))))
+    copy.load(saved(learner))
+    _must_predict_the_same(case, learner, copy, range(2), "after it was made again from a file")
+    for one in (learner, copy):
+        teach(one, case.lessons[2:])
+    _must_agree(learner, copy, "it was made again from a file before task 3")
+
+
 def _must_agree(through: Learner, learner: Learner, when: str) -> None:
     found = difference(saved(through), saved(learner)) or _outside_the_state(through, learner)
     if found:
@@ -189,5 +202,6 @@ CHECKS: Sequence[Any] = (
     loading_copies,
     resumes_inside_a_lesson,
     resumes_between_lessons,
+    goes_on_from_a_file,
     counts_bytes,
 )

@@ -28,6 +28,7 @@ class OwnOutputs(OutputLayer):
     """The head holds one task at a time: its rows are the task's classes in order."""
 
     def add(self, task: int, classes: Sequence[int]) -> list[tuple[int | None, int]]:
+        self.open(classes)
         self.tasks[task] = tuple(classes)
         self.names = [(None, label) for label in classes]
         return self.names

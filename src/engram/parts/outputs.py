@@ -24,17 +24,24 @@ class OutputLayer:
 
     def add(self, task: int, classes: Sequence[int]) -> list[tuple[int | None, int]]:
         """Register a task; the names of the rows that it makes necessary, in order."""
+        self.open(classes)
         wanted = self.all_classes if self.kind == "masked" else classes
         names = [self._name(task, label) for label in wanted]
         new = [name for name in names if name not in self._rows]
         self._note(new, {task: tuple(classes)})
         return new
 
+    def open(self, classes: Sequence[int]) -> None:
+        """Classes that nobody spoke of come after all others."""
+        self.all_classes = tuple(dict.fromkeys((*self.all_classes, *classes)))
+
     def _note(self, names: Sequence[tuple[int | None, int]], tasks: Mapping[int, tuple[int, ...]]) -> None:
         for name in names:
             self._rows[name] = len(self.names)
             self.names.append(name)
         self.tasks |= tasks
+        for classes in tasks.values():
+            self.open(classes)
         self._seen |= dict.fromkeys(label for classes in tasks.values() for label in classes)
 
     def active(self, task: int, loss_over: str) -> tuple[Outputs, Tensor]:
