@@ -1,10 +1,26 @@
-"""Affine warps are small, and follow from their generator."""
+"""Changes of images are small, and follow from their generator."""
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from engram.parts.augmentation import ROTATION, SCALE, SHEAR, SHIFT, affine_copies, random_affine
+from engram.core import Outline
+from engram.errors import BadSetting
+from engram.learners import learners
+from engram.parts.augmentation import (
+    AUGMENTATIONS,
+    PADDING,
+    ROTATION,
+    SCALE,
+    SHEAR,
+    SHIFT,
+    affine_copies,
+    augment,
+    mirror,
+    random_affine,
+    shift,
+)
 
 
 def _draw(seed=0):
@@ -43,3 +59,62 @@ def test_copies_come_one_set_after_another_and_differ():
 
 def test_the_border_goes_on_outside():
     assert torch.allclose(affine_copies(torch.full((1, 3, 9, 9), 0.7), 20, _draw()), torch.tensor(0.7))
+
+
+def test_a_shifted_image_is_a_cut_of_the_padded_one():
+    images = torch.rand(200, 2, 6, 5, generator=_draw()) + 1
+    padded = torch.nn.functional.pad(images, (PADDING,) * 4)
+    places = set()
+    for image, cut in zip(padded, shift(images, _draw()), strict=True):
+        found = [
+            (i, j)
+            for i in range(2 * PADDING + 1)
+            for j in range(2 * PADDING + 1)
+            if torch.equal(image[:, i : i + 6, j : j + 5], cut)
+        ]
+        places |= set(found)
+        assert found
+    assert len(places) > 60  # of 81
+
+
+def test_about_half_of_the_images_are_mirrored():
+    images = torch.rand(400, 1, 3, 4, generator=_draw())
+    changed = mirror(images, _draw(1))
+    mirrored = [torch.equal(a.flip(2), b) for a, b in zip(images, changed, strict=True)]
+    assert 150 < sum(mirrored) < 250
+    assert all(flipped or torch.equal(a, b) for a, b, flipped in zip(images, changed, mirrored, strict=True))
+
+
+@pytest.mark.parametrize("kind", AUGMENTATIONS)
+def test_every_kind_follows_from_its_generator_and_leaves_the_batch_alone(kind):
+    images = torch.rand(8, 3, 6, 6, generator=_draw())
+    before = images.clone()
+    first, again, other = (augment(images, kind, _draw(seed)) for seed in (0, 0, 1))
+    assert torch.equal(images, before)
+    assert first.shape == images.shape
+    assert torch.equal(first, again)
+    assert torch.equal(first, other) == (kind == "no")
+
+
+SHIFTED = {"augment": "flip+shift"}
+TRAINED = [name for name, cls in learners().items() if hasattr(cls, "epochs")]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_gradient_learner_has_it_for_training_only(name, make, teach, snapshot, same_state, digits_lessons):
+    plain, off, changed = (teach(make(name, **given), digits_lessons[:1]) for given in ({}, {"augment": "no"}, SHIFTED))
+    assert torch.equal(plain.parameters(), off.parameters())
+    assert not torch.equal(plain.parameters(), changed.parameters())
+    x, _ = digits_lessons[0].validation.batch(slice(None))
+    assert torch.equal(changed.predict(x, 0), changed.predict(x, 0))
+    stopped, heir = make(name, **SHIFTED), make(name, **SHIFTED)
+    for step in stopped.learn(digits_lessons[0]):
+        if step.done == 2:
+            break
+    heir.load(snapshot(stopped))
+    assert same_state(snapshot(teach(heir, digits_lessons[:1])), snapshot(changed))
+
+
+def test_samples_that_are_no_images_are_refused():
+    with pytest.raises(BadSetting, match=r"augment=affine needs images .*, but samples have the shape \(8,\); use"):
+        learners()["finetune"](Outline((8,), (0, 1)), augment="affine")

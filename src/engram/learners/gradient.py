@@ -20,6 +20,7 @@ from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
 from engram.errors import BadData, BadSetting, Diverged
 from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
+from engram.parts.augmentation import AUGMENTATIONS, augment, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.optimisers import OPTIMISERS
@@ -61,6 +62,11 @@ class GradientLearner(Learner):
         "labels in the training softmax: the task's, all seen, or all there will be",
         choices=("task", "seen", "all"),
     )
+    augment = setting(
+        "no",
+        "of images while they are trained on: " + ", ".join(f"{k} ({v})" for k, v in AUGMENTATIONS.items()),
+        choices=tuple(AUGMENTATIONS),
+    )
     heads = setting(
         "growing",
         "outputs: one row for each class when it is first seen (growing) or from the start (masked), or per-task",
@@ -73,6 +79,7 @@ class GradientLearner(Learner):
 
     def __init__(self, outline: Outline, seed: int = 0, network: Blueprint | None = None, **settings: Any):
         apply(self, resolve(f"learner '{self.name}'", declared(type(self)), settings))
+        require_images(self.augment, outline.shape)
         self.outline, self.seed, self.blueprint = outline, seed, network or Blueprint.of()
         self.network = self.fresh_network()
         self.forward_flops, unseen = count_forward(self.network.trunk, outline.shape)
@@ -260,6 +267,8 @@ class GradientLearner(Learner):
     def _step(self, lesson: Lesson, index: Tensor) -> None:
         network = self.network
         x, y = self.data.batch(index)
+        if self.augment != "no":
+            x = augment(x, self.augment, generator(self.seed, "augmentation", lesson.index, self.step or 0))
         if network.trunk.draws:
             network.trunk.reseed(generator(self.seed, "dropout", lesson.index, self.step or 0))
         loss = self.loss(x, pick(self.places, y))

@@ -1,4 +1,4 @@
-"""Small random affine warps of images: rotation, scale, shear and shift."""
+"""Small random changes of images that leave them what they are: shifts, mirror images and affine warps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,50 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engram.errors import BadSetting
+
 ROTATION, SCALE, SHEAR, SHIFT = math.radians(15), 0.12, 0.2, 0.1  # the largest; the shift as a share of the side
+
+PADDING = 4  # pixels on each side, from which an image of the old size is cut
+AUGMENTATIONS = {
+    "no": "images as they are",
+    "shift": f"cut at random after padding by {PADDING} pixels",
+    "flip+shift": "the same, and half of them mirrored",
+    "affine": "rotated, scaled, sheared and shifted a little",
+}
+
+
+def require_images(kind: str, shape: tuple[int, ...]) -> None:
+    """Refuse to augment samples that are none."""
+    if kind != "no" and len(shape) != 3:
+        raise BadSetting(
+            f"augment={kind} needs images (channels, height, width), but samples have the shape {shape}; use augment=no"
+        )
+
+
+def augment(images: Tensor, kind: str, generator: torch.Generator) -> Tensor:
+    """A training batch (count, channels, height, width), each image changed in its own way by a name in
+    `AUGMENTATIONS`."""
+    if kind == "affine":
+        return affine_copies(images, 1, generator)
+    mirrored = mirror(images, generator) if kind == "flip+shift" else images
+    return mirrored if kind == "no" else shift(mirrored, generator)
+
+
+def mirror(images: Tensor, generator: torch.Generator) -> Tensor:
+    """Each image as it is or from left to right, with equal chances."""
+    flipped = torch.randint(2, (len(images), 1, 1, 1), generator=generator).bool().to(images.device)
+    return torch.where(flipped, images.flip(3), images)
+
+
+def shift(images: Tensor, generator: torch.Generator) -> Tensor:
+    """A cut of the old size from each image, padded with zeros on all sides."""
+    count, channels, height, width = images.shape
+    down, right = torch.randint(2 * PADDING + 1, (2, count, 1), generator=generator).to(images.device)
+    rows, columns = (torch.arange(size, device=images.device) for size in (height, width))
+    padded = F.pad(images, (PADDING,) * 4)
+    places = ((down + rows)[:, :, None] * padded.shape[3] + (right + columns)[:, None, :]).view(count, 1, -1)
+    return padded.flatten(2).gather(2, places.expand(-1, channels, -1)).view(images.shape)
 
 
 def affine_copies(images: Tensor, copies: int, generator: torch.Generator) -> Tensor:
@@ -17,7 +60,9 @@ def affine_copies(images: Tensor, copies: int, generator: torch.Generator) -> Te
     What comes in from outside the image repeats its border.
     """
     images = images.repeat(copies, 1, 1, 1)
-    grid = F.affine_grid(random_affine(len(images), generator), list(images.shape), align_corners=False)
+    grid = F.affine_grid(
+        random_affine(len(images), generator).to(images.device), list(images.shape), align_corners=False
+    )
     return F.grid_sample(images, grid, padding_mode="border", align_corners=False)
 
 
