@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engram.errors import BadData
-from engram.networks import Blueprint
+from engram.networks import HEAD, Blueprint
 
 
 def test_parameters_of_the_paper():
@@ -28,6 +28,8 @@ def test_other_samples_are_refused(shape):
         Blueprint.of("lenet5").build(shape, 0)
 
 
-def test_the_first_convolution_is_what_new_leg_renews():
+def test_its_modules_are_two_convolutions_and_two_full_layers_and_new_leg_renews_the_first():
     blocks = Blueprint.of("lenet5").build((1, 28, 28), 0).blocks
+    sizes = {name: span.stop - span.start for name, span in blocks.items() if name != HEAD}
     assert blocks["group1"] == slice(0, 156)
+    assert sizes == {"group1": 156, "group2": 2416, "full1": 48120, "full2": 10164}

@@ -15,8 +15,9 @@ def mean_of(dataset):
 
 
 def made(kind, **options):
-    dataset = [toy("one"), toy("two", classes=3, shape=(4,), seed=1)] if kind == "concat" else toy()
-    return stream(kind, dataset=dataset, **options)
+    several = [toy("one"), toy("two", classes=3, shape=(4,), seed=1)]
+    one = toy(shape=(1, 2, 3)) if kind == "rotated" else toy()
+    return stream(kind, dataset=several if kind == "concat" else one, **options)
 
 
 @pytest.mark.parametrize("kind", kinds())

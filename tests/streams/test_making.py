@@ -121,7 +121,8 @@ def test_no_spec():
 
 def test_kinds_list_their_options():
     found = kinds()
-    assert sorted(set(found) - set(two_tasks.KINDS)) == ["concat", "incremental", "pair", "permuted", "split"]
+    own = sorted(set(found) - set(two_tasks.KINDS))
+    assert own == ["concat", "incremental", "pair", "permuted", "rotated", "split"]
     for kind in found.values():
         assert kind.help
         assert kind.options["validation"].default == 0.1
@@ -141,7 +142,7 @@ def test_validation_share():
         ("splt-digits", "there is no stream 'splt-digits'; did you mean 'split-digits'?"),
         ("permutd", "did you mean 'permuted'?"),
         ("nonsense", "choose one of: concat, d5-5a, "),
-        ("nonsense", "incremental, pair, permuted, split"),
+        ("nonsense", "incremental, pair, permuted, rotated, split"),
         ("d5-5i-digits", "there is no stream 'd5-5i-digits'; did you mean 'd5-5"),
         ("D5-5a", "did you mean 'd5-5a'?"),
         ("dp10-mnist", "did you mean 'dp10-10-mnist'?"),

@@ -54,6 +54,13 @@ class Part:
             return Transform(channels=self.images[0], size=(self.images[1], self.images[2]))
         return Transform(width=self.width)
 
+    def order(self, seed: int) -> Tensor | None:
+        """For each feature of a sample the one that takes its place; None where all stay. Kinds of streams that move
+        features in another way have parts of their own."""
+        if self.permutation is None:
+            return None
+        return shuffled(self.source.features, seed, "permutation", self.permutation)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -132,9 +139,7 @@ def _cut(part: Part, transform: Transform, x: Tensor, y: Tensor, rows: Tensor | 
 
 def _transform(part: Part, seed: int, x: Tensor, rows: Tensor | None) -> Transform:
     """What happens to every sample of a part; `rows` of `x` are its training samples."""
-    order = None
-    if part.permutation is not None:
-        order = shuffled(part.source.features, seed, "permutation", part.permutation)
+    order = part.order(seed)
     transform = replace(part.layout, scale=part.source.dataset.scale, permutation=order)
     if part.centred:
         return replace(transform, shift=transform.arrange(part.layout.pictured(part.source.mean[None]))[0])
