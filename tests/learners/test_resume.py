@@ -21,6 +21,9 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("online-ewc", {"fisher": "batch", "decay": 0.9, "heads": "masked"}),
     ("new-head", {"trunk": "finetune"}),
     ("new-leg", {"trunk": "finetune"}),
+    ("finetune", {"stop": "patience", "patience": 2, "look_every": 2}),
+    ("rwalk", {"stop": "patience", "patience": 3, "look_every": 1, "rate": 0.03}),
+    ("new-head", {"stop": "patience", "patience": 1, "look_every": 3}),
 ]
 
 
@@ -34,7 +37,7 @@ def test_a_killed_learner_goes_on_with_the_same_bits(name, settings, make, teach
     chance = random.Random(name)
     learner = fresh()
     for lesson in lessons:
-        steps = max(step.total for step in _steps(learner, lesson, snapshot, fresh))
+        steps = max(step.done for step in _steps(learner, lesson, snapshot, fresh))
         moved = fresh()
         moved.load(snapshot(learner))
         learner = moved

@@ -79,7 +79,7 @@ class GEM(GradientLearner):
 
     def _seen(self, lesson: Lesson) -> Tensor:
         """Positions of the samples in the order in which they were last seen, of the last epoch and the one before."""
-        epoch, place = divmod(self.total_steps() - 1, self.steps_per_epoch())
+        epoch, place = divmod((self.step or 1) - 1, self.steps_per_epoch())
         last = torch.cat(list(self.epoch(lesson, epoch))[: place + 1])
         if epoch == 0:
             return last

@@ -1,9 +1,10 @@
-"""The loop that all methods trained by gradients share; where they differ is a method to override.
+"""What all methods trained by gradients share; where they differ is a method to override.
 
-    begin ─▶ ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ step ─▶ after_step )* ─▶ end
+    begin ─▶ ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )* ─▶ end
 
-What many methods have in common they hold as parts: exemplars (`Rehearsal`), weights of classes (`Criterion`) and the
-pull of a penalty. A class that lists a part in `parts` has its settings; without them the part does nothing.
+The loop is that of a `Fit`. What many methods have in common they hold as parts: exemplars (`Rehearsal`), weights of
+classes (`Criterion`) and the pull of a penalty. A class that lists a part in `parts` has its settings; without them the
+part does nothing.
 """
 
 from __future__ import annotations
@@ -11,26 +12,27 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
+from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
-from engram.errors import BadData, BadSetting, Diverged
+from engram.errors import BadData, BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
 from engram.parts.augmentation import AUGMENTATIONS, augment, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
-from engram.parts.optimisers import OPTIMISERS
+from engram.parts.fit import LOOK, Fit, Material, accuracy
+from engram.parts.optimisers import Optimiser
 from engram.parts.outputs import OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
+from engram.parts.stopping import Stopping
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
-
-LOOK = 1024  # samples at a time when exemplars are chosen
 
 
 def require_samples(lesson: Lesson) -> None:
@@ -43,20 +45,10 @@ class GradientLearner(Learner):
 
     parts: ClassVar[tuple[type, ...]] = ()
 
-    epochs = setting(1, "passes over the data of a task", at_least=1)
-    iterations = setting(0, "steps of a task, whatever its size; 0 is as many as the epochs have", at_least=0)
-    batch = setting(64, "samples in a mini-batch", at_least=1)
-    rate = setting(1e-3, "size of a step", above=0)
-    schedule = setting(
-        "constant", "the rate within a task: constant, or falling linearly to zero", choices=("constant", "linear")
-    )
-    optimizer = setting("adam", "adam, sgd or nadam", choices=tuple(OPTIMISERS))
-    momentum = setting(0.0, "momentum of sgd", at_least=0, below=1)
-    optimizer_reset = setting(
-        "full",
-        "the optimiser between tasks: full (as new), slots (moments only) or none",
-        choices=("full", "slots", "none"),
-    )
+    epochs, iterations, batch, rate, schedule = Fit.epochs, Fit.iterations, Fit.batch, Fit.rate, Fit.schedule
+    optimizer, momentum, optimizer_reset = Fit.optimizer, Fit.momentum, Fit.optimizer_reset
+    stop, patience = Stopping.stop, Stopping.patience
+    look_every, least_epochs = Stopping.look_every, Stopping.least_epochs
     loss_over = setting(
         "seen",
         "labels in the training softmax: the task's, all seen, or all there will be",
@@ -89,15 +81,17 @@ class GradientLearner(Learner):
                 f"operations of {self.uncounted} layers are not counted; compute will be too low", stacklevel=2
             )
         self.outputs = OutputLayer(self.heads, outline.classes)
-        self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)
-        own = {name: getattr(self, name, each.default) for name, each in declared(Rehearsal).items()}
-        self.rehearsal = Rehearsal(own)
+        self.fit = Fit(self, self._values(Fit) | self._values(Stopping))
+        self.rehearsal = Rehearsal(self._values(Rehearsal))
         self.criterion = Criterion()
         self.current_pull: Pull | None = None
         self._plain_grad: Tensor | None = None
         self.vectors: dict[str, Tensor] = {}  # what a method keeps; saved, and counted as its cost
-        self.step: int | None = None  # position inside a lesson; None between two
-        self.operations = 0
+        self.operations = 0  # beside those of the fit
+
+    def _values(self, part: type) -> dict[str, Any]:
+        """What this learner has for the settings of a part."""
+        return {name: getattr(self, name, each.default) for name, each in declared(part).items()}
 
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint, settings: Mapping[str, Any]) -> int:
@@ -109,6 +103,15 @@ class GradientLearner(Learner):
     def needs_task(self) -> bool:  # type: ignore[override]
         return self.heads == "per-task"
 
+    @property
+    def step(self) -> int | None:
+        """The position inside a lesson; None between two."""
+        return self.fit.step
+
+    @property
+    def optimiser(self) -> Optimiser:
+        return self.fit.optimiser
+
     # The places where methods differ.
 
     def begin(self, lesson: Lesson) -> None:
@@ -116,8 +119,7 @@ class GradientLearner(Learner):
         if self.rehearsal:
             self._check_rehearsal(lesson)
         self.network.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
-        self.optimiser.fit(len(self.network.theta))
-        self.optimiser.reset(self.optimizer_reset)
+        self.fit.begin()
 
     def pull(self) -> Pull | None:
         """The penalty while the next lesson is learned; None before there is anything to hold on to."""
@@ -187,9 +189,6 @@ class GradientLearner(Learner):
     def steps_per_epoch(self) -> int:
         return math.ceil(self.rehearsal.presented(len(self.data)) / self.batch)
 
-    def total_steps(self) -> int:
-        return self.iterations or self.epochs * self.steps_per_epoch()
-
     def epoch(self, lesson: Lesson, number: int) -> Sequence[Tensor]:
         """The batches of an epoch, as positions in `data`."""
         shuffle = generator(self.seed, "order", lesson.index, number)
@@ -203,38 +202,44 @@ class GradientLearner(Learner):
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.step is None:
             require_samples(lesson)
+            self._require_validation(lesson)
             self.begin(lesson)
-            self.step = 0
-        yield from self._train(lesson)
+        self.prepare(lesson)
+        self.fit.use(self._material(lesson))
+        yield from self.fit.run()
         self.end(lesson)
-        self.step = None
-        del self.data  # no lesson is kept beyond its end
+        self.fit.finish()
+        del self.data, self.validation  # no lesson is kept beyond its end
         if self.rehearsal:
             self.remember(lesson)
 
-    def _train(self, lesson: Lesson) -> Iterator[Step]:
-        self.prepare(lesson)
-        per_epoch = self.steps_per_epoch()
-        total = self.total_steps()
-        batches: Sequence[Tensor] = ()
-        batches_epoch = -1
-        while True:
-            yield Step(self.step or 0, total)
-            assert self.step is not None
-            if self.step >= total:
-                return
-            if self.schedule == "linear":
-                self.optimiser.rate = self.rate * (1 - self.step / total)
-            epoch, place = divmod(self.step, per_epoch)
-            if epoch != batches_epoch:
-                batches, batches_epoch = self.epoch(lesson, epoch), epoch
-            self._step(lesson, batches[place])
-            self.step += 1
+    def _require_validation(self, lesson: Lesson) -> None:
+        if self.fit.stopping and not len(lesson.validation):
+            raise BadData(
+                f"task {lesson.index + 1} ({lesson.name}) has no validation data for stop={self.stop} to look at; hold "
+                "some out with validation=0.1, or use stop=no"
+            )
+
+    def _material(self, lesson: Lesson) -> Material:
+        return Material(
+            name=f"task {lesson.index + 1} ({lesson.name})",
+            data=self.data,
+            places=self.places,
+            epoch=partial(self.epoch, lesson),
+            per_epoch=self.steps_per_epoch(),
+            source=partial(generator, self.seed, "dropout", lesson.index),
+            sample_flops=self.sample_flops,
+            augmented=partial(self._augmented, lesson) if self.augment != "no" else None,
+        )
+
+    def _augmented(self, lesson: Lesson, x: Tensor, step: int) -> Tensor:
+        return augment(x, self.augment, generator(self.seed, "augmentation", lesson.index, step))
 
     def prepare(self, lesson: Lesson) -> None:
         """What training needs and a checkpoint does not hold: the data, the active outputs and their places, the loss
         and the penalty."""
-        self.data = self.rehearsal.beside(lesson.train)
+        self.data, self.validation = self.rehearsal.beside(lesson.train), lesson.validation
+        self.judged = self.outputs.active(lesson.index, self.loss_over)
         self.active, self.places, masks = self._active_outputs(lesson)
         rows = self.active.stop - self.active.start
         self.sample_flops = step_flops(self.network, self.outline.shape, rows)
@@ -264,27 +269,12 @@ class GradientLearner(Learner):
                 f"task {lesson.index + 1} ({lesson.name}); use heads=growing"
             )
 
-    def _step(self, lesson: Lesson, index: Tensor) -> None:
-        network = self.network
-        x, y = self.data.batch(index)
-        if self.augment != "no":
-            x = augment(x, self.augment, generator(self.seed, "augmentation", lesson.index, self.step or 0))
-        if network.trunk.draws:
-            network.trunk.reseed(generator(self.seed, "dropout", lesson.index, self.step or 0))
-        loss = self.loss(x, pick(self.places, y))
-        self.differentiate(loss)
-        self._check(loss.item(), lesson)
-        self.edit()
-        self.descend()
-        self.after_step()
-        self.operations += len(x) * self.sample_flops
-
-    def _check(self, loss: float, lesson: Lesson) -> None:
-        if not math.isfinite(loss):
-            raise Diverged(
-                f"the loss became {loss} at task {lesson.index + 1} ({lesson.name}), step {(self.step or 0) + 1}; "
-                f"lower the rate (now {self.rate:g}) or check the data"
-            )
+    def accuracy(self) -> float:
+        """What early stopping looks at: the network's outputs for the lesson's validation data."""
+        outputs, places = self.judged
+        head = head_flops(self.network, outputs.stop - outputs.start)
+        self.operations += len(self.validation) * (self.forward_flops + head)
+        return accuracy(self.network, self.validation, outputs, places)
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         with torch.no_grad():
@@ -298,7 +288,7 @@ class GradientLearner(Learner):
         return self.network.theta
 
     def flops(self) -> int:
-        return self.operations
+        return self.operations + self.fit.operations
 
     def fresh_network(self) -> FlatNetwork:
         """A network with its initial trunk and no outputs; the same one every time."""
@@ -318,14 +308,9 @@ class GradientLearner(Learner):
         tensors |= {f"appended.{name}": values.detach() for name, values in network.appended.items()}
         tensors |= {f"buffers.{name}": value for name, value in self.network.buffers().items()}
         tensors |= self.vectors
-        if self.step is not None or self.optimizer_reset == "none":
-            tensors |= {f"optimiser.{name}": vector for name, vector in self.optimiser.vectors.items()}
-        plain: dict[str, Any] = {
-            "step": self.step,
-            "operations": self.operations,
-            "optimiser_steps": self.optimiser.steps,
-            "outputs": self.outputs.state(),
-        }
+        tensors |= self.fit.tensors()
+        operations = self.operations + self.fit.operations
+        plain = {**self.fit.plain(), "operations": operations, "outputs": self.outputs.state()}
         if network.appended:
             plain["appended"] = list(network.appended)  # in their order, which a file does not keep
         return State(tensors | self.rehearsal.tensors(), plain | self.rehearsal.plain())
@@ -335,14 +320,10 @@ class GradientLearner(Learner):
         appended = {name: tensors.pop(f"appended.{name}") for name in state.plain.get("appended", ())}
         theta = torch.cat([tensors.pop("parameters"), tensors.pop("heads"), *appended.values()])
         self.network.assign(theta, {name: len(values) for name, values in appended.items()})
-        for name, value in self.network.buffers().items():
-            value.copy_(tensors.pop(f"buffers.{name}"))
-        slots = {name: value for name, value in tensors.items() if name.startswith("optimiser.")}
-        self.optimiser.vectors = {name.split(".", 1)[1]: value.clone() for name, value in slots.items()}
-        self.optimiser.fit(len(self.network.theta))
+        self.network.assign_buffers({name: tensors.pop(f"buffers.{name}") for name in self.network.buffers()})
+        self.fit.load(tensors, state.plain)
         self.rehearsal.load(tensors, state.plain)
-        others = (*slots, *self.rehearsal.tensors())
+        others = self.rehearsal.tensors()
         self.vectors = {name: value.clone() for name, value in tensors.items() if name not in others}
-        self.step, self.operations = state.plain["step"], state.plain["operations"]
-        self.optimiser.steps = state.plain["optimiser_steps"]
+        self.operations, self.fit.operations = state.plain["operations"], 0
         self.outputs.load(state.plain["outputs"])

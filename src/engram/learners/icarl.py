@@ -78,8 +78,7 @@ class ICaRL(GradientLearner):
         """The network as it was before the task."""
         network = self.fresh_network()
         network.assign(self.vectors[f"{FROZEN}.theta"])
-        for name, value in network.buffers().items():
-            value.copy_(self.vectors[f"{FROZEN}.{name}"])
+        network.assign_buffers({name: self.vectors[f"{FROZEN}.{name}"] for name in network.buffers()})
         return network
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:

@@ -48,9 +48,7 @@ class Joint(GradientLearner):
         self.outputs = OutputLayer(self.heads, self.outline.classes)
         for task, classes in self.lessons:
             self.network.append(self._initial_rows(self.outputs.add(task, classes)))
-        self.optimiser.vectors = {}
-        self.optimiser.fit(len(self.network.theta))
-        self.optimiser.reset("full")
+        self.fit.begin(anew=True)
 
     def state(self) -> State:
         state = super().state()

@@ -74,10 +74,9 @@ class PartlyPrivate(GradientLearner):
             self.vectors |= self._private_of(last)
             for name in self.shared():
                 fresh.theta[fresh.blocks[name]] = self.network.theta[self.network.blocks[name]]
-            copy_buffers(self.network.buffers(self.shared()), fresh)
+            fresh.assign_buffers(self.network.buffers(self.shared()))
         self.network = fresh
-        self.optimiser = type(self.optimiser)(self.rate, self.momentum)
-        self.optimiser.fit(len(self.network.theta))
+        self.fit.begin(anew=True)
 
     def _private_of(self, task: int) -> dict[str, Tensor]:
         """What is kept of a task once its network gives way to the next."""
@@ -103,10 +102,9 @@ class PartlyPrivate(GradientLearner):
         if self._spare is None:
             self._spare = self.fresh_network()
         self._spare.assign(torch.cat(list(self._blocks_of(self.vectors[f"private.{task}"]))))
-        copy_buffers(self.network.buffers(), self._spare)
         start = f"private.{task}."
         kept = {name[len(start) :]: value for name, value in self.vectors.items() if name.startswith(start)}
-        copy_buffers(kept, self._spare)
+        self._spare.assign_buffers({**self.network.buffers(), **kept})
         return self._spare
 
     def _blocks_of(self, kept: Tensor) -> Iterator[Tensor]:
@@ -124,10 +122,3 @@ class PartlyPrivate(GradientLearner):
         names = [f"private.{task}" for task in self.outputs.tasks]  # a checkpoint promises no order of its tensors
         kept = [self.vectors[name] for name in names if name in self.vectors]
         return torch.cat([*kept, self.network.theta])
-
-
-def copy_buffers(values: Mapping[str, Tensor], network: FlatNetwork) -> None:
-    """Give a network these running statistics."""
-    places = network.buffers()
-    for name, value in values.items():
-        places[name].copy_(value)

@@ -163,6 +163,12 @@ class FlatNetwork:
         own = {id(buffer) for layer in layers for buffer in layer.buffers()}
         return {name: buffer for name, buffer in named.items() if id(buffer) in own}
 
+    def assign_buffers(self, values: Mapping[str, Tensor]) -> None:
+        """Hold these values beside the parameters."""
+        places = dict(self.trunk.named_buffers())
+        for name, value in values.items():
+            places[name].copy_(value)
+
     def span(self, parameter: Tensor) -> slice:
         """Where a parameter lies in theta."""
         start = parameter.storage_offset()

@@ -1,0 +1,232 @@
+"""Fit: one network, fitted to one split. The loop of everything that is trained by gradients.
+
+    ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )*
+
+A fit owns the optimiser, its rate, the position, when to stop, and what of these is saved. Who owns the fit has the
+network and says what a step does with it. Several networks are fitted to the same batches in `lockstep`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engram.core import Split, Step, pick
+from engram.errors import Diverged
+from engram.networks import FlatNetwork, Outputs
+from engram.parts.optimisers import OPTIMISERS
+from engram.parts.stopping import Stopping, take_out
+from engram.settings import apply, setting
+
+SLOTS = "optimiser."  # how names of its slots begin in a state
+LOOK = 1024  # samples at a time when accuracy is looked at
+
+
+class Owner(Protocol):
+    """Who is fitted."""
+
+    network: FlatNetwork
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor: ...
+
+    def differentiate(self, loss: Tensor) -> None: ...
+
+    def edit(self) -> None: ...
+
+    def descend(self) -> None: ...
+
+    def after_step(self) -> None: ...
+
+    def accuracy(self) -> float:
+        """On the data that early stopping looks at."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is learned from: all that training needs and a checkpoint does not hold.
+
+    `places` has for every label its place among the outputs; `epoch` gives the batches of an epoch as positions in the
+    data, of which there are `per_epoch`; `source` the generator of a step's random numbers; `name` is for messages.
+    `augmented` makes of a batch what the step with this number learns from.
+    """
+
+    name: str
+    data: Split
+    places: Tensor
+    epoch: Callable[[int], Sequence[Tensor]]
+    per_epoch: int
+    source: Callable[[int], torch.Generator]
+    sample_flops: int
+    augmented: Callable[[Tensor, int], Tensor] | None = None
+
+
+class Fit:
+    """Training by mini-batches, from its settings. `step` is the position in the material; None between two."""
+
+    epochs = setting(1, "passes over the data of a task", at_least=1)
+    iterations = setting(0, "steps of a task, whatever its size; 0 is as many as the epochs have", at_least=0)
+    batch = setting(64, "samples in a mini-batch", at_least=1)
+    rate = setting(1e-3, "size of a step", above=0)
+    schedule = setting(
+        "constant", "the rate within a task: constant, or falling linearly to zero", choices=("constant", "linear")
+    )
+    optimizer = setting("adam", "adam, sgd or nadam", choices=tuple(OPTIMISERS))
+    momentum = setting(0.0, "momentum of sgd", at_least=0, below=1)
+    optimizer_reset = setting(
+        "full",
+        "the optimiser between tasks: full (as new), slots (moments only) or none",
+        choices=("full", "slots", "none"),
+    )
+
+    def __init__(self, owner: Owner, values: Mapping[str, Any]):
+        """`values` of these settings, and of those of `Stopping`."""
+        apply(self, values)
+        self.owner = owner
+        self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)
+        self.stopping = Stopping(values)
+        self.step: int | None = None
+        self.operations = 0
+
+    def begin(self, anew: bool = False) -> None:
+        """Make the optimiser ready for the next material; `anew`: for a network that it has not seen."""
+        if anew:
+            self.optimiser.vectors = {}
+        self.optimiser.fit(len(self.owner.network.theta))
+        self.optimiser.reset("full" if anew else self.optimizer_reset)
+        self.stopping.clear()
+        self.step = 0
+
+    def use(self, material: Material) -> None:
+        """Take this material, from the beginning or from where it was left."""
+        self.material = material
+        self.planned = self.iterations or self.epochs * material.per_epoch
+        self.total = self.planned if self.stopping.stopped_at is None else self.stopping.stopped_at
+        self._batches: Sequence[Tensor] = ()
+        self._epoch = -1
+
+    def run(self) -> Iterator[Step]:
+        return lockstep([self])
+
+    def finish(self) -> None:
+        """Nothing of the material is kept."""
+        del self.material
+        self.step = None
+
+    def next_batch(self) -> tuple[Tensor, Tensor]:
+        assert self.step is not None
+        epoch, place = divmod(self.step, self.material.per_epoch)
+        if epoch != self._epoch:
+            self._batches, self._epoch = self.material.epoch(epoch), epoch
+        x, y = self.material.data.batch(self._batches[place])
+        return (x if self.material.augmented is None else self.material.augmented(x, self.step)), y
+
+    def take(self, x: Tensor, y: Tensor) -> None:
+        """One step on a batch."""
+        owner, material, step = self.owner, self.material, self.step
+        assert step is not None
+        if self.schedule == "linear":
+            self.optimiser.rate = self.rate * (1 - step / self.planned)
+        trunk = owner.network.trunk
+        if trunk.draws:
+            trunk.reseed(material.source(step))
+        loss = owner.loss(x, pick(material.places, y))
+        owner.differentiate(loss)
+        self.check(loss.item())
+        owner.edit()
+        owner.descend()
+        owner.after_step()
+        self.operations += len(x) * material.sample_flops
+        self.step = step + 1
+        if self.stopping:
+            self._look(self.step)
+
+    def check(self, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise Diverged(
+                f"the loss became {loss} at {self.material.name}, step {(self.step or 0) + 1}; "
+                f"lower the rate (now {self.rate:g}) or check the data"
+            )
+
+    def _look(self, step: int) -> None:
+        """Where it is time to, look at the accuracy; at the end go back to where it was best."""
+        stopping, per_epoch, network = self.stopping, self.material.per_epoch, self.owner.network
+        if step == self.planned or stopping.is_due(step, per_epoch):
+            stopping.look(self.owner.accuracy(), step, per_epoch, network)
+            self.total = stopping.stopped_at or self.planned
+        if step == self.total:
+            stopping.restore(network)
+
+    def tensors(self) -> dict[str, Tensor]:
+        if self.step is None and self.optimizer_reset != "none":
+            return {}
+        slots = {f"{SLOTS}{name}": vector for name, vector in self.optimiser.vectors.items()}
+        return slots | self.stopping.tensors()
+
+    def plain(self) -> dict[str, Any]:
+        found = {"step": self.step, "optimiser_steps": self.optimiser.steps}
+        return found | (self.stopping.plain() if self.step is not None else {})
+
+    def load(self, tensors: dict[str, Tensor], plain: Mapping[str, Any]) -> None:
+        """Take what is its own out of a state's tensors."""
+        self.optimiser.vectors = take_out(tensors, SLOTS)
+        self.optimiser.fit(len(self.owner.network.theta))
+        self.optimiser.steps = plain["optimiser_steps"]
+        self.stopping.load(tensors, plain)
+        self.step = plain["step"]
+
+
+def lockstep(fits: Sequence[Fit]) -> Iterator[Step]:
+    """Fit several networks to the same material, batch by batch, each until it stops by itself. Each takes the steps
+    that it would take alone; a batch is made once for all."""
+    while True:
+        going = [fit for fit in fits if fit.step != fit.total]
+        yield Step(max(fit.step or 0 for fit in fits), max(fit.total for fit in fits))
+        if not going:
+            return
+        x, y = going[0].next_batch()
+        for fit in going:
+            fit.take(x, y)
+
+
+class Plain:
+    """An owner that is a network and some of its outputs: plain training with the cross-entropy."""
+
+    def __init__(self, network: FlatNetwork, outputs: Outputs, values: Mapping[str, Any], validation: Split | None):
+        self.network, self.outputs, self.validation = network, outputs, validation
+        self.fit = Fit(self, values)
+
+    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+        return F.cross_entropy(self.network.training_scores(x, self.outputs), y)
+
+    def differentiate(self, loss: Tensor) -> None:
+        self.network.backward(loss)
+
+    def edit(self) -> None:
+        """The gradient stays as it is."""
+
+    def descend(self) -> None:
+        self.fit.optimiser.step(self.network.theta, self.network.grad, *self.network.trained)
+
+    def after_step(self) -> None:
+        """Nothing is measured."""
+
+    def accuracy(self) -> float:
+        if self.validation is None:
+            raise RuntimeError("there is no validation data to stop by; give some, or stop=no")
+        return accuracy(self.network, self.validation, self.outputs, self.fit.material.places)
+
+
+def accuracy(network: FlatNetwork, data: Split, outputs: Outputs, places: Tensor) -> float:
+    """The share of samples whose highest score among these outputs is their own label's."""
+    right = 0
+    with torch.no_grad():
+        for x, y in data.batches(LOOK):
+            found = network.scores(network.features(x), outputs).argmax(1)
+            right += int((found == pick(places, y)).sum())
+    return right / len(data)

@@ -1,0 +1,76 @@
+"""Early stopping: a look at validation accuracy now and then, patience, and the best state in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from engram.networks import FlatNetwork
+from engram.settings import apply, setting
+
+BEST = "best."  # how names of what will be restored begin in a state
+
+
+class Stopping:
+    """The best accuracy so far, when it was reached, and the network as it was then."""
+
+    stop = setting(
+        "no",
+        "what ends a task: its number of steps (no), or no rise of its validation accuracy for a while (patience)",
+        choices=("no", "patience"),
+    )
+    patience = setting(300, "steps without a rise of validation accuracy after which a task ends", at_least=1)
+    look_every = setting(0, "steps between two looks at validation accuracy; 0 is an epoch", at_least=0)
+    least_epochs = setting(0, "epochs before which no task ends by stop=patience", at_least=0)
+
+    def __init__(self, values: Mapping[str, Any]):
+        apply(self, values)
+        self.clear()
+
+    def clear(self) -> None:
+        """As before a first look."""
+        self.best, self.best_step = -1.0, 0
+        self.stopped_at: int | None = None
+        self.kept: dict[str, Tensor] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.stop != "no")
+
+    def is_due(self, step: int, per_epoch: int) -> bool:
+        """Whether validation accuracy is looked at after so many steps."""
+        return step % (self.look_every or per_epoch) == 0
+
+    def look(self, accuracy: float, step: int, per_epoch: int, network: FlatNetwork) -> None:
+        """Keep the network where it is better than ever; else say when patience is over (`stopped_at`)."""
+        if accuracy > self.best:
+            self.best, self.best_step = accuracy, step
+            self.kept = {"theta": network.theta.clone()}
+            self.kept |= {f"buffers.{name}": value.clone() for name, value in network.buffers().items()}
+        elif step - self.best_step >= self.patience and step >= self.least_epochs * per_epoch:
+            self.stopped_at = step
+
+    def restore(self, network: FlatNetwork) -> None:
+        """Put the best state back into the network."""
+        network.assign(self.kept.pop("theta"))
+        network.assign_buffers({name.removeprefix("buffers."): value for name, value in self.kept.items()})
+        self.kept = {}
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {f"{BEST}{name}": value for name, value in self.kept.items()}
+
+    def plain(self) -> dict[str, Any]:
+        return {"stopping": [self.best, self.best_step, self.stopped_at]} if self else {}
+
+    def load(self, tensors: dict[str, Tensor], plain: Mapping[str, Any]) -> None:
+        """Take what is its own out of a state's tensors."""
+        self.clear()
+        self.kept = take_out(tensors, BEST)
+        self.best, self.best_step, self.stopped_at = plain.get("stopping", (-1.0, 0, None))
+
+
+def take_out(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:
+    """Copies of the tensors whose names begin like this, by the rest of their names; they are taken out."""
+    names = [name for name in tensors if name.startswith(start)]
+    return {name.removeprefix(start): tensors.pop(name).clone() for name in names}

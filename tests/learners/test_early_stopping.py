@@ -1,0 +1,90 @@
+"""Early stopping of learners: by validation data only, with the best state, counted, and refused where it cannot be."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import engram
+from engram.core import Lesson
+from engram.errors import BadData
+from engram.learners import learner_settings, learners
+from engram.networks import Blueprint
+
+GRADIENT = [name for name in learners() if "stop" in learner_settings(name)]
+PATIENT = {"stop": "patience", "patience": 2, "look_every": 2, "epochs": 5, "rate": 0.02}
+
+
+def _accuracy(learner, lesson):
+    x, y = lesson.validation.batch(slice(None))
+    columns = torch.tensor(learner.columns(lesson.index))
+    return (columns[learner.predict(x, lesson.index).argmax(1)] == y).double().mean().item()
+
+
+def test_every_learner_that_is_trained_by_gradients_has_it():
+    assert {"finetune", "ewc", "rwalk", "gem", "icarl", "joint", "independent"} <= set(GRADIENT)
+    assert {"ridge", "exemplars-only"}.isdisjoint(GRADIENT)
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_it_ends_early_where_accuracy_was_best(name, make, digits_lessons):
+    learner = make(name, **PATIENT)
+    seen, steps = [], []
+    for step in learner.learn(digits_lessons[0]):
+        seen.append(learner.network.theta.clone())
+        steps.append(step)
+    assert steps[-1].done == steps[-1].total < 30
+    assert all(step.total == 30 for step in steps[:-1])
+    assert any(torch.equal(seen[-1], theta) for theta in seen[2:-1:2])
+    assert not any(key.startswith("best") for key in learner.state().tensors)
+
+
+def test_the_best_state_has_the_best_accuracy_and_its_running_statistics(make, digits_lessons):
+    network = Blueprint.of("resnet18-reduced", width=2)
+    learner = make("finetune", network=network, heads="per-task", **{**PATIENT, "patience": 8})
+    looks = []
+    for step in learner.learn(digits_lessons[0]):
+        if step.done and step.done % 2 == 0 and step.done != step.total:
+            mean = learner.network.buffers()["layers.1.running_mean"].clone()
+            looks.append((_accuracy(learner, digits_lessons[0]), mean))
+    best = max(accuracy for accuracy, _ in looks)
+    first = next(mean for accuracy, mean in looks if accuracy == best)
+    assert _accuracy(learner, digits_lessons[0]) == best
+    assert torch.equal(learner.network.buffers()["layers.1.running_mean"], first)
+
+
+def test_looking_is_counted(make, teach, digits_lessons):
+    plain, looking = (
+        teach(make("finetune", iterations=4, **settings), digits_lessons[:1])
+        for settings in ({}, {"stop": "patience", "look_every": 2})
+    )
+    forward = 2 * (64 * 12 + 12 * 10 + 10 * 2)
+    assert looking.flops() - plain.flops() == 2 * 30 * forward
+
+
+def test_a_task_without_validation_data_is_refused(make, digits_lessons):
+    lesson = digits_lessons[0]
+    bare = Lesson("bare", 0, lesson.classes, lesson.train, lesson.validation.take(torch.empty(0, dtype=torch.long)))
+    with pytest.raises(BadData, match=r"task 1 \(bare\) has no validation data for stop=patience to look at"):
+        next(make("finetune", stop="patience").learn(bare))
+    with pytest.raises(BadData, match=r"has no validation data .* hold some out with validation=0.1, or use stop=no"):
+        engram.run("split-digits", "finetune", stop="patience")
+
+
+def test_a_run_with_validation_data_stops_early():
+    settings = {"epochs": 30, "batch": 32, "rate": 0.01, "validation": 0.2, "tasks": 2}
+    whole, early = (
+        engram.run("split-digits", "finetune", **settings, **more)
+        for more in ({}, {"stop": "patience", "patience": 20, "look_every": 5})
+    )
+    assert early.flops < 0.8 * whole.flops
+    assert early.parameters_sha256 != whole.parameters_sha256
+
+
+def test_gem_keeps_what_it_saw_last_of_a_task_that_ended_early(make, digits_lessons):
+    learner, labels = make("gem", memory=16, **PATIENT), []
+    for step in learner.learn(digits_lessons[0]):
+        if step.done < step.total:
+            labels.append(learner.fit.next_batch()[1])
+    assert len(labels) < 30
+    assert torch.equal(learner.memories()[0].y[-len(labels[-1]) :], labels[-1])
