@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
+import torch
 from torch import Tensor
 
 from engram.errors import BadState
@@ -57,6 +58,10 @@ class Lesson:
     classes: tuple[int, ...]
     train: Split
     validation: Split
+
+    def to(self, device: torch.device | str) -> Lesson:
+        """The same lesson with its samples on a device."""
+        return replace(self, train=self.train.to(device), validation=self.validation.to(device))
 
     @staticmethod
     def union(lessons: Sequence[Lesson]) -> Lesson:

@@ -72,7 +72,7 @@ def _from_shapes(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int
         calls.append((layer, 2 * layer.weight.numel() * positions))
 
     with torch.no_grad(), _watched(trunk, [layer.register_forward_hook(count) for layer in layers]):
-        trunk(torch.zeros(1, *shape))
+        trunk(_sample(trunk, shape))
     return calls
 
 
@@ -99,8 +99,14 @@ def _as_torch_counts(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple
             for layer in layers
         ]
         with _watched(trunk, hooks):
-            trunk(torch.zeros(1, *shape))
+            trunk(_sample(trunk, shape))
     return _so_far(counted), seen
+
+
+def _sample(trunk: nn.Module, shape: tuple[int, ...]) -> Tensor:
+    """One sample of zeros, on the trunk's device."""
+    first = next(trunk.parameters(), None)
+    return torch.zeros(1, *shape, device=None if first is None else first.device)
 
 
 def _so_far(counted: Any) -> int:

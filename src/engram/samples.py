@@ -37,7 +37,7 @@ def canonical(values: Tensor) -> Tensor:
 
 def pick(values: Tensor, index: Tensor | slice) -> Tensor:
     """`values[index]`, several times faster for a tensor of positions."""
-    return values[index] if isinstance(index, slice) else values.index_select(0, index)
+    return values[index] if isinstance(index, slice) else values.index_select(0, index.to(values.device))
 
 
 PLAIN = Transform()
@@ -76,7 +76,15 @@ class Split:
 
     def take(self, index: Tensor) -> Split:
         """The split that holds only these positions."""
+        index = index.to(self.y.device)
         return Split(self.x, self.y[index], index if self.rows is None else self.rows[index], self.transform)
+
+    def to(self, device: torch.device | str) -> Split:
+        """The same samples on a device; itself where they are there."""
+        if self.x.device == torch.device(device):
+            return self
+        rows = None if self.rows is None else self.rows.to(device)
+        return Split(self.x.to(device), self.y.to(device), rows, self.transform.to(device))
 
     def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Every sample once, in order."""

@@ -9,7 +9,7 @@ do to them (`arranged`) is kept beside them. Two transforms are equal if they do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -93,6 +93,11 @@ class Transform:
             return self.shift
         return self.shift / self.deviation
 
+    def to(self, device: torch.device | str) -> Transform:
+        """The same on a device."""
+        moved: dict[str, Any] = {name: value.to(device) for name, value in self.tensors().items()}
+        return replace(self, **moved)
+
     def parts(self, rows: Tensor | slice, count: int) -> tuple[tuple[Transform, ...], Tensor]:
         """The transforms of these samples, and for each of them which one is its own."""
         return (self,), torch.zeros(count, dtype=torch.int32)
@@ -134,7 +139,7 @@ class Several:
         self.each, self.which = each, which
         first = each[0]
         self._picture = Transform(channels=first.channels, size=first.size, sizing=first.sizing)
-        self._scale = torch.tensor([t.scale for t in each])
+        self._scale = torch.tensor([t.scale for t in each], device=which.device)
         self._shift = _stack([t.shift for t in each], 0.0)
         self._deviation = _stack([t.deviation for t in each], 1.0)
 
@@ -156,6 +161,9 @@ class Several:
             return None
         offsets = self._shift if self._deviation is None else self._shift / self._deviation
         return offsets.index_select(0, self.which[rows])
+
+    def to(self, device: torch.device | str) -> Several:
+        return Several(tuple(transform.to(device) for transform in self.each), self.which.to(device))
 
     def arranged(self) -> Several:
         return self
@@ -182,7 +190,7 @@ def _stack(values: Sequence[Tensor | None], neutral: float) -> Tensor | None:
     if not given:
         return None
     shape = torch.broadcast_shapes(*(value.shape for value in given))
-    rows = [torch.full(shape, neutral) if value is None else value.expand(shape) for value in values]
+    rows = [given[0].new_full(shape, neutral) if value is None else value.expand(shape) for value in values]
     return torch.stack(rows)
 
 

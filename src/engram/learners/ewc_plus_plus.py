@@ -53,10 +53,11 @@ class EWCPlusPlus(GradientLearner):
 
     def begin(self, lesson: Lesson) -> None:
         super().begin(lesson)
-        size = len(self.network.theta[self.held])
+        theta = self.network.theta[self.held]
+        size = len(theta)
         running = self.vectors.get("fisher") if self.warm else None
-        self.vectors["fisher"] = torch.zeros(size) if running is None else pad(running, size)
-        self.vectors["squares"] = torch.zeros(size)  # the mean of this interval's estimates, as it grows
+        self.vectors["fisher"] = theta.new_zeros(size) if running is None else pad(running, size)
+        self.vectors["squares"] = theta.new_zeros(size)  # the mean of this interval's estimates, as it grows
 
     @property
     def estimate_steps(self) -> int:

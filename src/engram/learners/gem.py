@@ -50,7 +50,7 @@ class GEM(GradientLearner):
                 active, places = self.outputs.active(task, self.loss_over)
                 x, y = kept.batch(slice(None))
                 self.past.append((active, x, pick(places, y)))
-        self.gradients = torch.empty(len(self.past), len(self.network.theta))
+        self.gradients = self.network.theta.new_empty(len(self.past), len(self.network.theta))
 
     def edit(self) -> None:
         if not self.past:
@@ -131,7 +131,7 @@ def double_product(one: Tensor, other: Tensor) -> Tensor:
 
     Some columns at a time, because all of them as doubles would not fit into the cache.
     """
-    total = torch.zeros(len(one), len(other), dtype=torch.float64)
+    total = one.new_zeros(len(one), len(other), dtype=torch.float64)
     for a, b in zip(one.split(COLUMNS, 1), other.split(COLUMNS, 1)):
         total.addmm_(a.double(), b.double().t())
     return total

@@ -80,7 +80,7 @@ class GradientLearner(Learner):
             warnings.warn(
                 f"operations of {self.uncounted} layers are not counted; compute will be too low", stacklevel=2
             )
-        self.outputs = OutputLayer(self.heads, outline.classes)
+        self.outputs = OutputLayer(self.heads, outline.classes, self.device)
         self.fit = Fit(self, self._values(Fit) | self._values(Stopping))
         self.rehearsal = Rehearsal(self._values(Rehearsal))
         self.criterion = Criterion()
@@ -102,6 +102,11 @@ class GradientLearner(Learner):
     @property
     def needs_task(self) -> bool:  # type: ignore[override]
         return self.heads == "per-task"
+
+    @property
+    def device(self) -> torch.device:
+        """Where all its tensors are."""
+        return self.network.theta.device
 
     @property
     def step(self) -> int | None:
@@ -200,6 +205,7 @@ class GradientLearner(Learner):
     # What they share.
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
+        lesson = lesson.to(self.device)
         if self.step is None:
             require_samples(lesson)
             self._require_validation(lesson)
@@ -278,8 +284,8 @@ class GradientLearner(Learner):
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         with torch.no_grad():
-            scores = self.network.scores(self.network.features(x))
-        return scores[:, self.outputs.rows(task)]
+            scores = self.network.scores(self.network.features(x.to(self.device)))
+        return scores[:, self.outputs.rows(task)].to(x.device)
 
     def columns(self, task: int | None = None) -> list[int]:
         return self.outputs.classes(task)

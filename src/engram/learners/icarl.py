@@ -69,7 +69,7 @@ class ICaRL(GradientLearner):
         start, stop, mask = self.active
         self.span = Outputs(start, stop)
         self.unseen = None if mask is None else (mask != 0).nonzero().squeeze(1)
-        self.old_rows = torch.tensor(self._distilled(lesson), dtype=torch.int64)
+        self.old_rows = torch.tensor(self._distilled(lesson), dtype=torch.int64, device=self.device)
         self.frozen = self._thaw() if len(self.old_rows) else None
         if self.frozen is not None:
             self.sample_flops = self.sample_flops // (1 + BACKWARD) * (2 + BACKWARD)
@@ -91,7 +91,7 @@ class ICaRL(GradientLearner):
 
     def targets(self, x: Tensor, y: Tensor) -> Tensor:
         """One-hot for the lesson's classes, what the frozen network says for the others."""
-        targets = torch.zeros(len(x), self.span.stop - self.span.start).scatter_(1, y[:, None], 1.0)
+        targets = x.new_zeros(len(x), self.span.stop - self.span.start).scatter_(1, y[:, None], 1.0)
         if self.frozen is not None:
             with torch.no_grad():
                 said = self.frozen.scores(self.frozen.features(x))

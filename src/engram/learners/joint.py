@@ -27,6 +27,7 @@ class Joint(GradientLearner):
         self.samples: Split | None = None
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
+        lesson = lesson.to(self.device)
         if self.step is None:
             require_samples(lesson)
             self.keep(lesson)
@@ -45,7 +46,7 @@ class Joint(GradientLearner):
 
     def begin(self, lesson: Lesson) -> None:
         self.network = self.fresh_network()
-        self.outputs = OutputLayer(self.heads, self.outline.classes)
+        self.outputs = OutputLayer(self.heads, self.outline.classes, self.device)
         for task, classes in self.lessons:
             self.network.append(self._initial_rows(self.outputs.add(task, classes)))
         self.fit.begin(anew=True)

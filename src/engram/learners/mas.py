@@ -40,7 +40,7 @@ class MAS(GradientLearner):
 
     def end(self, lesson: Lesson) -> None:
         importance = self.sensitivity(lesson)
-        before = self.vectors.get("importance", torch.empty(0))
+        before = self.vectors.get("importance", self.network.theta.new_empty(0))
         self.vectors["importance"] = importance.add_(pad(before, len(importance)))
         self.vectors["anchor"] = self.network.theta[self.held].clone()
 

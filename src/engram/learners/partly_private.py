@@ -49,7 +49,7 @@ class PartlyPrivate(GradientLearner):
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
-        self.outputs = OwnOutputs(self.heads, self.outline.classes)
+        self.outputs = OwnOutputs(self.heads, self.outline.classes, self.device)
         self._spare: FlatNetwork | None = None  # in which networks of earlier tasks are put together
         self.private()  # refuses a network that has no such blocks
 

@@ -105,5 +105,5 @@ def add_score(scores: Tensor, path: Tensor, fisher: Tensor, way: Tensor, damping
     >>> add_score(torch.zeros(2), torch.tensor([1.0, 0.0]), torch.tensor([4.0, 4.0]), torch.tensor([0.5, 0.5]), 0.5)
     tensor([1., 0.])
     """
-    distance = torch.addcmul(torch.tensor(damping), way.square_(), fisher, value=0.5 if half else 1.0, out=way)
+    distance = torch.addcmul(way.new_tensor(damping), way.square_(), fisher, value=0.5 if half else 1.0, out=way)
     return scores.addcdiv_(path, distance)

@@ -7,7 +7,6 @@ Loss  L + strength · Σ Ω (θ − θ*)².
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from engram.core import Lesson
@@ -34,7 +33,7 @@ class SI(GradientLearner):
         theta = self.network.theta[self.held]
         size = len(theta)
         for name in ("path", "importance"):
-            self.vectors[name] = pad(self.vectors.get(name, torch.empty(0)), size)
+            self.vectors[name] = pad(self.vectors.get(name, theta.new_empty(0)), size)
         self.vectors["anchor"] = theta.clone()  # new outputs begin where they were initialised
 
     def pull(self) -> Pull | None:

@@ -38,10 +38,11 @@ def network_class(name: str) -> type[Trunk]:
 
 @dataclass(frozen=True)
 class Blueprint:
-    """A network by name and settings: what a learner builds its trunks from."""
+    """A network by name and settings, and the device that it is on: what a learner builds its trunks from."""
 
     name: str
     settings: Mapping[str, Any]
+    device: str = "cpu"
 
     @staticmethod
     def of(name: str = "mlp", **given: Any) -> Blueprint:
@@ -55,8 +56,8 @@ class Blueprint:
         return trunk + outputs * (features + 1)
 
     def build(self, shape: tuple[int, ...], seed: int) -> FlatNetwork:
-        """A freshly initialised network without outputs. The same seed gives the same weights."""
-        return FlatNetwork(network_class(self.name)(shape, seed, self.settings))
+        """A freshly initialised network without outputs. The same seed gives the same weights on every device."""
+        return FlatNetwork(network_class(self.name)(shape, seed, self.settings).to(self.device))
 
 
 @lru_cache(maxsize=4096)

@@ -34,13 +34,13 @@ class Outputs(NamedTuple):
     mask: Tensor | None = None
 
     @staticmethod
-    def of(rows: Sequence[int]) -> Outputs:
+    def of(rows: Sequence[int], device: torch.device | str = "cpu") -> Outputs:
         start, stop = min(rows), max(rows) + 1
         if stop - start == len(rows):
             return Outputs(start, stop)
         mask = torch.full((stop - start,), float("-inf"))
         mask[[row - start for row in rows]] = 0
-        return Outputs(start, stop, mask)
+        return Outputs(start, stop, mask.to(device))
 
 
 class FlatNetwork:
@@ -60,14 +60,14 @@ class FlatNetwork:
         self.body_size = sum(p.numel() for p in self.body.parameters())
         self.layers = list(trunk.layers)[(start or 0) + 1 :]  # of the chain, after the one that flattens the sample
         self.first_linear = next((m for m in self.layers if isinstance(m, torch.nn.Linear)), None)
-        self.trigger = torch.zeros((), requires_grad=True)
+        self.trigger = torch.zeros((), device=trunk.device, requires_grad=True)
         self.grad_is_stale = True
         for buffer in trunk.buffers():
             buffer.data = canonical(buffer)
         self._fixed = {id(p) for p in trunk.parameters() if not p.requires_grad}  # by whoever made the module
         self._only: frozenset[str] | None = None
         self.appended: dict[str, Tensor] = {}
-        self._lay_out(torch.cat([torch.empty(0), *(p.data.flatten() for p in trunk.parameters())]))
+        self._lay_out(torch.cat([torch.empty(0, device=trunk.device), *(p.data.flatten() for p in trunk.parameters())]))
 
     @property
     def rows(self) -> int:
@@ -84,7 +84,7 @@ class FlatNetwork:
         sizes = self.appended_sizes()
         if to != HEAD:
             sizes[to] = sizes.get(to, 0) + values.numel()
-        self._lay_out(torch.cat([self.theta, values.flatten()]), sizes)
+        self._lay_out(torch.cat([self.theta, values.flatten().to(self.theta.device)]), sizes)
 
     def appended_sizes(self) -> dict[str, int]:
         """How many numbers each block after the head has."""

@@ -27,7 +27,7 @@ class LWTA(nn.Module):
         """1 for winners and 0 for losers: what values and, on the way back, gradients are multiplied by."""
         with torch.no_grad():
             first, second = x[..., 0::BLOCK], x[..., 1::BLOCK]
-            wins = torch.empty(x.shape, dtype=torch.bool)
+            wins = torch.empty(x.shape, dtype=torch.bool, device=x.device)
             # straight into their places, as truth values: a third of the time of stacking or of writing floats
             torch.ge(first, second, out=wins[..., 0::BLOCK])
             (torch.ge if self.ties == "all" else torch.gt)(second, first, out=wins[..., 1::BLOCK])

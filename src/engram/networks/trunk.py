@@ -38,7 +38,7 @@ class Dropout(nn.Module):
         if self.generator is None:
             raise RuntimeError("a network with dropout is trained without a generator; call Trunk.reseed first")
         # as floats, which hold them exactly and are compared faster than integers
-        lots = self._draw_lots(x.shape, self.generator).to(x.dtype)
+        lots = self._draw_lots(x.shape, self.generator).to(x.device, x.dtype)
         return lots.ge_(self._least_kept).mul_(1 / (1 - self.rate))
 
     def _draw_lots(self, shape: torch.Size, source: torch.Generator) -> Tensor:
@@ -93,6 +93,12 @@ class Trunk(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layers(x)
+
+    @property
+    def device(self) -> torch.device:
+        """Where its parameters and buffers are; the CPU if it has none."""
+        first = next(chain.from_iterable((self.parameters(), self.buffers())), None)
+        return torch.device("cpu") if first is None else first.device
 
     @property
     def draws(self) -> bool:

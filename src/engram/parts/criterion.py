@@ -56,6 +56,6 @@ def class_weights(counts: Tensor, places: Tensor, outputs: int) -> Tensor:
     tensor([2.0000, 0.6667])
     """
     present = counts.nonzero().squeeze(1)
-    weights = torch.zeros(outputs)
+    weights = torch.zeros(outputs, device=counts.device)
     weights[places[present]] = (counts.sum() / len(present) / counts[present]).float()
     return weights

@@ -97,7 +97,7 @@ class Fit:
         """Make the optimiser ready for the next material; `anew`: for a network that it has not seen."""
         if anew:
             self.optimiser.vectors = {}
-        self.optimiser.fit(len(self.owner.network.theta))
+        self.optimiser.fit(len(self.owner.network.theta), self.owner.network.theta.device)
         self.optimiser.reset("full" if anew else self.optimizer_reset)
         self.stopping.clear()
         self.step = 0
@@ -175,7 +175,7 @@ class Fit:
     def load(self, tensors: dict[str, Tensor], plain: Mapping[str, Any]) -> None:
         """Take what is its own out of a state's tensors."""
         self.optimiser.vectors = take_out(tensors, SLOTS)
-        self.optimiser.fit(len(self.owner.network.theta))
+        self.optimiser.fit(len(self.owner.network.theta), self.owner.network.theta.device)
         self.optimiser.steps = plain["optimiser_steps"]
         self.stopping.load(tensors, plain)
         self.step = plain["step"]

@@ -25,11 +25,11 @@ class Optimiser:
         self.steps = 0
         self.vectors: dict[str, Tensor] = {}
 
-    def fit(self, size: int) -> None:
+    def fit(self, size: int, device: torch.device | str = "cpu") -> None:
         """Make every slot `size` long; new entries start at zero."""
         for name in self.slots:
-            old = self.vectors.get(name, torch.empty(0))
-            self.vectors[name] = torch.cat([old, torch.zeros(size - len(old))])
+            old = self.vectors.get(name, torch.empty(0, device=device))
+            self.vectors[name] = torch.cat([old, old.new_zeros(size - len(old))])
 
     def reset(self, how: str) -> None:
         """`full`: as new. `slots`: moments to zero, the step count (bias correction) runs on. `none`: nothing."""
@@ -95,7 +95,7 @@ class Adam(Optimiser):
             [mean],
             [square],
             [],
-            [torch.tensor(float(self.steps))],
+            [torch.tensor(float(self.steps), device=theta.device)],
             lr=self.rate,
             beta1=0.9,
             beta2=0.999,

@@ -15,8 +15,9 @@ from engram.networks import Outputs
 class OutputLayer:
     """Book-keeping of rows. A row is named by (task, class); with one shared head the task is None."""
 
-    def __init__(self, kind: str, all_classes: Sequence[int]):
+    def __init__(self, kind: str, all_classes: Sequence[int], device: torch.device | str = "cpu"):
         self.kind, self.all_classes = kind, tuple(all_classes)
+        self.device = device  # of what `active` gives
         self.names: list[tuple[int | None, int]] = []
         self.tasks: dict[int, tuple[int, ...]] = {}
         self._rows: dict[tuple[int | None, int], int] = {}  # the place of every name, known without looking for it
@@ -52,11 +53,11 @@ class OutputLayer:
             rows = self.rows(None)
         else:
             rows = list(range(len(self.names)))
-        outputs = Outputs.of(rows)
+        outputs = Outputs.of(rows, self.device)
         places = torch.full((max(self.all_classes) + 1,), -1)
         for row in rows:
             places[self.names[row][1]] = row - outputs.start
-        return outputs, places
+        return outputs, places.to(self.device)
 
     def active_by_task(self) -> tuple[Outputs, Tensor, Tensor]:
         """All outputs, the place of every class, and for each output a mask that leaves those of its own task."""
@@ -68,7 +69,7 @@ class OutputLayer:
             mask = torch.full((len(self.names),), float("-inf"))
             mask[rows] = 0
             masks[rows] = mask
-        return Outputs(0, len(self.names)), places, masks
+        return Outputs(0, len(self.names)), places.to(self.device), masks.to(self.device)
 
     def rows(self, task: int | None) -> list[int]:
         """The rows of a task's classes, or of all classes seen."""

@@ -39,7 +39,7 @@ class Pull:
         """One pull for several (weight, centre) pairs, each padded with zeros to `size`."""
         if len(pulls) == 1:
             return Pull(pad(pulls[0][0], size), pad(pulls[0][1], size))
-        total, moment = torch.zeros(size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)
+        total, moment = (torch.zeros(size, dtype=torch.float64, device=pulls[0][0].device) for _ in range(2))
         for weight, centre in pulls:
             total[: len(weight)] += weight
             moment[: len(weight)] += weight.double() * centre
