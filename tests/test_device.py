@@ -103,3 +103,11 @@ def test_whole_lessons_leave_no_tensor_on_the_cpu(name, valueless, teach, digits
     teach(learner, digits_lessons[:2])
     assert {n for n, t in learner.state().tensors.items() if not t.is_meta} == set()
     assert learner.predict(digits_lessons[0].validation.to("meta").batch(slice(None))[0], 0).is_meta
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_state_from_elsewhere_is_taken_to_the_learner_s_device(name, make, teach, snapshot, digits_lessons):
+    state = snapshot(teach(make(name), digits_lessons[:2]))
+    learner = learners()[name](OUTLINE, 0, replace(make(name).blueprint, device="meta"))
+    learner.load(state)
+    assert {n for n, t in learner.state().tensors.items() if not t.is_meta} == set()

@@ -29,7 +29,7 @@ def encode(state: State, key: str) -> bytes:
 
 def parts(state: State, key: str) -> tuple[bytes, bytes]:
     """The same in two parts, of which the second is large: joining them would take as much memory again."""
-    arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in state.tensors.items()}
+    arrays = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in state.tensors.items()}
     # One entry, since several would be written in random order; with the names, since safetensors sorts the tensors.
     rest = json.dumps({"key": key, "names": list(arrays), "plain": state.plain})
     body = safetensors.numpy.save(arrays, {"engram": rest})

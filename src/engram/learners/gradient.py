@@ -322,7 +322,7 @@ class GradientLearner(Learner):
         return State(tensors | self.rehearsal.tensors(), plain | self.rehearsal.plain())
 
     def load(self, state: State) -> None:
-        tensors = dict(state.tensors)
+        tensors = {name: value.to(self.device) for name, value in state.tensors.items()}
         appended = {name: tensors.pop(f"appended.{name}") for name in state.plain.get("appended", ())}
         theta = torch.cat([tensors.pop("parameters"), tensors.pop("heads"), *appended.values()])
         self.network.assign(theta, {name: len(values) for name, values in appended.items()})
