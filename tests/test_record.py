@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from engram.core import Cost, Curve, Row
+from engram.core import Cost, Curve, Machine, Row
 from engram.record import Record, at_stop, curve_by_step, row_from_json, row_to_json
 
 NARROW = Curve((0, 5), (0.0, 2 / 3))
@@ -28,8 +28,9 @@ def make_record(rows, head="single", **more):
 @pytest.mark.parametrize("single", [None, (0.1, 1 / 3)])
 @pytest.mark.parametrize("curves", [{}, {"multi": NARROW}, {"single": NARROW, "multi": WIDE}])
 @pytest.mark.parametrize("places", [None, (), (0, 3)])
-def test_a_row_comes_back_from_json_exactly(single, curves, places):
-    row = make_row(single, (0.1, 0.7), curves, union={"multi": 1 / 3}, places=places)
+@pytest.mark.parametrize("machine", [None, Machine("AVX2", "2.13.0", "x86_64")])
+def test_a_row_comes_back_from_json_exactly(single, curves, places, machine):
+    row = make_row(single, (0.1, 0.7), curves, union={"multi": 1 / 3}, places=places, machine=machine)
     assert row_from_json(json.loads(json.dumps(row_to_json(row)))) == row
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import platform
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
+import torch
 from paths import path_of
 
 from engram import tree
@@ -74,7 +79,7 @@ def test_a_lost_or_damaged_checkpoint_is_grown_again_to_the_same_bits(damage, st
 def test_bits_that_differ_from_the_recorded_ones_are_reported(store):
     path = path_of(tasks=2)
     row = grow(path[0], store)
-    store._write("DELETE FROM nodes")
+    store._database.write("DELETE FROM nodes")
     store.commit(path[0].key, path[0].to_json(), replace(row, parameters_sha256="0" * 64), State({}, {}))
     (store.folder / "checkpoints" / f"{path[0].key}.engram").unlink()
     with pytest.warns(UserWarning, match="its bits differ from the recorded ones"):
@@ -170,3 +175,22 @@ def test_the_store_holds_every_lesson_once(store):
     whole = entries[path[0].key][1]
     whole["path"] += [entries[node.key][1] for node in path[1:]]
     assert Node.from_json(whole).key == path[-1].key
+
+
+GROW = """
+import sys, torch
+from paths import path_of
+from engram.store import Store
+from engram.tree import grow
+print(*grow(path_of(tasks=1)[0], Store(sys.argv[1])).machine, torch.backends.cpu.get_cpu_capability())
+"""
+
+
+@pytest.mark.parametrize("capability", ["default", "avx2"])
+def test_a_row_says_which_kind_of_machine_grew_it(capability, tmp_path):
+    places = [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "ATEN_CPU_CAPABILITY": capability, "PYTHONPATH": os.pathsep.join(places)}
+    command = [sys.executable, "-c", GROW, str(tmp_path)]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    assert found == [found[3], torch.__version__.split("+")[0], platform.machine(), found[3]]
+    assert found[3] in ("DEFAULT", capability.upper())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -220,6 +220,11 @@ class Learner:
         """The class that each column of `predict(x, task)` stands for."""
         raise NotImplementedError
 
+    def changed_by(self, lesson: Lesson) -> Collection[int] | None:
+        """The tasks that it may predict differently, told the task, after this lesson, with which it has just been
+        taught; None for all. Of a learner that `needs_task` no others are evaluated again."""
+        return None
+
     def state(self) -> State:
         raise NotImplementedError
 
@@ -261,6 +266,17 @@ class Cost:
     uncounted: str = ""
 
 
+class Machine(NamedTuple):
+    """The kind of machine that grew a node: on another kind the same training can end in other bits."""
+
+    capability: str  # the processor's instructions that torch uses
+    torch: str
+    platform: str
+
+    def __str__(self) -> str:
+        return f"{self.platform} {self.capability} with torch {self.torch}"
+
+
 @dataclass(frozen=True)
 class Row:
     """What was measured at one node, in two readings of the same scores: `single` (over all classes seen; None for a
@@ -268,7 +284,8 @@ class Row:
     that was measured.
 
     Accuracies are those on the tasks seen, in order of first appearance; on some of them only where `places` says so.
-    Those on each class and on the `union` of all test sets are there if all tasks were measured.
+    Those on each class and on the `union` of all test sets are there if all tasks were measured. In older stores there
+    is no `machine`.
     """
 
     single: tuple[float, ...] | None
@@ -280,6 +297,7 @@ class Row:
     parameters_sha256: str
     union: Mapping[str, float] = field(default_factory=dict)
     places: tuple[int, ...] | None = None
+    machine: Machine | None = None
 
     def reading(self, head: str) -> str:
         """What a record with this head reads: single-head accuracies only where there are some."""

@@ -7,6 +7,7 @@ Both are readings of the same scores. Whatever is measured comes by reading: `{"
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from engram.core import Curve, Learner, Split, Task
+from engram.core import Curve, Learner, Row, Split, Task
 from engram.errors import Diverged
 
 BATCH = 250  # larger ones leave the cache: convolutions are a tenth slower with 1000
@@ -64,6 +65,31 @@ def evaluate(learner: Learner, tasks: Sequence[Task], held_out: Sequence[Task] |
     measurable = all(len(task.validation) for task in asked)
     validation = hits(learner, asked, [task.validation for task in asked]).shares() if measurable else {}
     return Evaluation(test.shares(), test.union(), test.per_class(), validation)
+
+
+def carried_on(row: Row, earlier: Sequence[Task], now: Evaluation, fresh: Sequence[Task]) -> Evaluation | None:
+    """What was measured in a row on earlier tasks, whose predictors are still the same, and now on fresh ones: to the
+    last bit as if all were measured now, since a share is a count divided by a count. None where the row has too
+    little."""
+    before, last = row.per_class.get("multi", {}), now.per_class["multi"]
+    sizes, more = _class_sizes(earlier), _class_sizes(fresh)
+    if len(row.multi) != len(earlier) or before.keys() != sizes.keys():
+        return None
+    shares = (*row.multi, *now.shares["multi"])
+    tests = [len(task.test) for task in (*earlier, *fresh)]
+    right = sum(round(share * size) for share, size in zip(shares, tests, strict=True))
+    classes = sorted(sizes | more, key=int)
+    counts = {c: round(before.get(c, 0) * sizes[c]) + round(last.get(c, 0) * more[c]) for c in classes}
+    per_class = {label: count / (sizes[label] + more[label]) for label, count in counts.items()}
+    validation = {}
+    if "multi" in row.validation and "multi" in now.validation:
+        validation = {"multi": (*row.validation["multi"], *now.validation["multi"])}
+    return Evaluation({"multi": shares}, {"multi": right / sum(tests)}, {"multi": per_class}, validation)
+
+
+def _class_sizes(tasks: Sequence[Task]) -> Counter[str]:
+    """How many test samples there are of each class."""
+    return Counter(str(label) for task in tasks for label in task.test.y.tolist())
 
 
 class Moment(NamedTuple):

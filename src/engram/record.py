@@ -8,19 +8,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engram import metrics
-from engram.core import Cost, Curve, Row
+from engram.core import Cost, Curve, Machine, Row
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
     """A row as it is stored. Where all tasks were measured their places go without saying."""
-    data = {name: value for name, value in vars(row).items() if name != "places" or value is not None}
+    data = {name: v for name, v in vars(row).items() if name not in ("places", "machine") or v is not None}
     curves = {head: _curve_to_json(curve) for head, curve in row.curves.items()}
     return {**data, "curves": curves, "cost": asdict(row.cost)}
 
 
 def row_from_json(data: Mapping[str, Any]) -> Row:
     data = data if "curves" in data else _in_readings(data)
-    places = data.get("places")
+    places, machine = data.get("places"), data.get("machine")
     return Row(
         single=None if data["single"] is None else tuple(data["single"]),
         multi=tuple(data["multi"]),
@@ -31,6 +31,7 @@ def row_from_json(data: Mapping[str, Any]) -> Row:
         parameters_sha256=data["parameters_sha256"],
         union=data["union"],
         places=None if places is None else tuple(places),
+        machine=None if machine is None else Machine(*machine),
     )
 
 
@@ -136,6 +137,11 @@ class Record:
     def parameters_sha256(self) -> str | None:
         return self.rows[-1].parameters_sha256 if self.rows else None
 
+    @property
+    def machines(self) -> list[Machine]:
+        """The kinds of machines that grew its nodes, as far as they are known."""
+        return list(dict.fromkeys(row.machine for row in self.rows if row.machine is not None))
+
     def metrics(self) -> dict[str, float]:
         """Every metric that this record defines; one that is not defined is nan."""
         return metrics.summary(
@@ -191,6 +197,7 @@ class Record:
             "stop": self.stop,
             "ties": self.ties,
             "warning": self.warning,
+            "machines": list(map(str, self.machines)),
         }
 
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import sys
 import time
 import warnings
@@ -17,12 +18,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from engram.core import Cost, Learner, Lesson, Row, State, Step, Stream
+from engram.core import Cost, Learner, Lesson, Machine, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged, EngramError
-from engram.evaluate import Evaluation, Moment, curves_of, evaluate, look, read_moment
+from engram.evaluate import Evaluation, Moment, carried_on, curves_of, evaluate, look, read_moment
 from engram.learners import create
-from engram.nodes import Node
+from engram.nodes import Node, torch_version
 from engram.settings import Setting
 from engram.store import Store
 from engram.streams import rebuild
@@ -99,7 +100,7 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
         with one_thread():
             teaching = _Teaching(node, learner, stream, store)
             teaching.run(lesson, watch)
-            row = _measure(node, learner, stream, teaching)
+            row = _measure(node, learner, stream, teaching, lesson)
     except CERTAIN as error:
         store.fail(node.key, spec, error, parent)
         raise
@@ -176,14 +177,14 @@ class _Teaching:
         self.saving_seconds = self.saved - start
 
 
-def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) -> Row:
+def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, lesson: Lesson) -> Row:
     seconds = teaching.seconds
     parameters = learner.parameters().detach().float().contiguous().numpy()
     if not np.isfinite(parameters).all():  # the last step of a lesson can spoil them, and no loss comes after it
         last = stream[node.path[-1].tasks[-1]]
         value = parameters[~np.isfinite(parameters)][0]
         raise Diverged(f"a parameter became {value} at the end of task {last.index + 1} ({last.name}); lower the rate")
-    result = _evaluation(node, learner, stream)
+    result = _evaluation(node, learner, stream, _still_true(node, learner, lesson, teaching.store))
     if sys.byteorder != "little":
         parameters = parameters.byteswap()
     return Row(
@@ -196,16 +197,39 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching) 
         parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
         union=result.union,
         places=node.measured,
+        machine=this_machine(),
     )
 
 
-def _evaluation(node: Node, learner: Learner, stream: Stream) -> Evaluation:
-    """Of all tasks seen, or of those that are asked for; then too on the validation data of the current ones, which is
-    what protocols choose by."""
-    if node.measured is None:
-        return evaluate(learner, [stream[task] for task in node.tasks])
+def _evaluation(node: Node, learner: Learner, stream: Stream, before: Row | None) -> Evaluation:
+    """Of all tasks seen (of those before the lesson as the row says that is still true, if there is one), or of those
+    that are asked for; then too on the validation data of the current ones, which is what protocols choose by."""
     current = [stream[task] for task in node.path[-1].tasks]
-    return replace(evaluate(learner, current if node.measured else [], current), union={}, per_class={})
+    if node.measured is not None:
+        return replace(evaluate(learner, current if node.measured else [], current), union={}, per_class={})
+    if before is not None:
+        earlier = [stream[task] for task in node.parent.tasks]
+        carried = carried_on(before, earlier, evaluate(learner, current), current)
+        if carried is not None:
+            return carried
+    return evaluate(learner, [stream[task] for task in node.tasks])
+
+
+def _still_true(node: Node, learner: Learner, lesson: Lesson, store: Store) -> Row | None:
+    """What was measured at the parent, if this lesson can have changed nothing of it and it was measured by a machine
+    of this kind: another could see other scores."""
+    changed = learner.changed_by(lesson) if learner.needs_task else None
+    if changed is None or node.measured is not None or not node.parent.path:
+        return None
+    if {*changed, *node.path[-1].tasks} & {*node.parent.tasks}:
+        return None
+    row = store.row(node.parent.key)
+    return row if row is not None and row.places is None and row.machine == this_machine() else None
+
+
+def this_machine() -> Machine:
+    """The kind of this one, as this process uses it."""
+    return Machine(torch.backends.cpu.get_cpu_capability(), torch_version(), platform.machine())
 
 
 def stream_of(node: Node) -> Stream:

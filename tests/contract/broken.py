@@ -29,6 +29,13 @@ class DependsOnTheGlobalGenerator(Finetune):
             self.network.grad.add_(torch.randn(len(self.network.grad)), alpha=1e-3)
 
 
+class ForgetsWhatItChanges(Finetune):
+    name = "forgets-what-it-changes"
+
+    def changed_by(self, lesson):
+        return {lesson.index}
+
+
 class IgnoresTheSeed(Finetune):
     name = "ignores-the-seed"
 

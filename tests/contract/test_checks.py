@@ -61,6 +61,7 @@ CAUGHT = {
     broken.CountsNoFisherPass: "counts-operations",
     broken.CountsTooMuch: "counts-operations",
     broken.GivesDoubles: "parameters-are-one-vector",
+    broken.ForgetsWhatItChanges: "says-what-a-lesson-changes",
     broken.KeepsTheLesson: "keeps-no-lesson",
     broken.PenalisesWithoutStrength: "is-finetune-without-strength",
     broken.DependsOnTheGlobalGenerator: "same-seed-same-bits",

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from engram.core import Machine
 from engram.reports.listing import print_list, print_store, settings_rows
 from engram.reports.tables import plus_minus, print_comparison, print_mapping, print_runs, quantity, written
 
@@ -112,3 +114,27 @@ def test_a_store_lists_errors_below_its_table():
     entry = {"key": "b" * 40, "spec": spec, "status": "failed", "error": "the loss became nan " * 8}
     found = text(print_store, "s", [entry])
     assert f"\n{'b' * 10} failed: the loss became nan" in found
+
+
+def made_on(record, *kinds, **about):
+    """A run whose nodes were grown on these kinds of machines."""
+    rows = tuple(replace(row, machine=kind) for row, kind in zip(record().rows, kinds, strict=True))
+    return record(rows=rows, **about)
+
+
+OLD, NEW = Machine("AVX2", "2.10.0", "x86_64"), Machine("AVX512", "2.13.0", "x86_64")
+BOTH = "trained on 2 kinds of machines, whose bits differ: x86_64 AVX2 with torch 2.10.0; x86_64 AVX512 with torch"
+
+
+@pytest.mark.parametrize("printer", [print_runs, print_comparison])
+def test_results_of_two_kinds_of_machines_are_said_to_be_so(printer, record):
+    mixed = [made_on(record, OLD, OLD), made_on(record, NEW, NEW, seed=1)]
+    resumed = [made_on(record, OLD, NEW)]
+    for records in (mixed, resumed):
+        assert BOTH in text(printer, records, width=140)
+
+
+@pytest.mark.parametrize("kinds", [(NEW, NEW), (None, NEW), (None, None)])
+def test_one_kind_of_machine_goes_without_saying(kinds, record):
+    assert "machine" not in text(print_runs, [made_on(record, *kinds)])
+    assert made_on(record, *kinds).to_json()["machines"] == [str(NEW)] * (NEW in kinds)

@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from engram.checks.case import CLASSES, Case, Failed, asked, scores_of, steps, teach
+from engram.checks.case import CLASSES, Case, Failed, asked, same_bits, scores_of, steps, teach
 from engram.core import Learner, Lesson, Split, Step, Stream, Task
 from engram.errors import EngramError, NeedsTask
 from engram.learners.finetune import Finetune
@@ -145,6 +146,23 @@ def parameters_are_one_vector(case: Case) -> None:
         raise Failed("parameters() gave other values when asked again; return the trained parameters as they are")
 
 
+def says_what_a_lesson_changes(case: Case) -> None:
+    """Tasks that changed_by leaves out are predicted as before the lesson, to the last bit."""
+    learner, before = case.learner(), dict[int, Tensor]()
+    for lesson in case.lessons:
+        teach(learner, [lesson])
+        changed = learner.changed_by(lesson)
+        samples = {task: case.test(task).batch(slice(None))[0] for task in (*before, lesson.index)}
+        scores = {task: learner.predict(x, task) for task, x in samples.items()}
+        for task in set() if changed is None else before.keys() - set(changed):
+            if not same_bits(before[task], scores[task]):
+                raise Failed(
+                    f"changed_by(task {lesson.index + 1}) is {changed} and leaves out task {task + 1}, which is "
+                    "predicted differently since; name that task too, or return None for all"
+                )
+        before = scores
+
+
 def keeps_no_lesson(case: Case) -> None:
     """A lesson has no test data, and after learning no lesson is kept outside the state."""
     learner = case.taught(2)
@@ -197,6 +215,7 @@ CHECKS = (
     learns,
     scores_each_sample_alone,
     parameters_are_one_vector,
+    says_what_a_lesson_changes,
     keeps_no_lesson,
     is_finetune_without_strength,
     is_finetune_on_the_first_task,

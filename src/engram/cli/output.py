@@ -65,7 +65,7 @@ def print_json(value: Any) -> None:
 
 def runs_object(records: list[Record]) -> dict[str, Any]:
     from engram.reports.advice import advice
-    from engram.reports.summary import metric_spreads
+    from engram.reports.summary import machines, metric_spreads
 
     first = records[0]
     return {
@@ -78,6 +78,7 @@ def runs_object(records: list[Record]) -> dict[str, Any]:
         "seeds": [record.seed for record in records],
         "runs": [record.to_json() for record in records],
         "metrics": metric_spreads(records),
+        "machines": machines(records),
         "notes": advice(records),
     }
 

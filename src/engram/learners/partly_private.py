@@ -89,6 +89,9 @@ class PartlyPrivate(GradientLearner):
         self.network.train_only(self.private() if frozen else None)
         super().prepare(lesson)
 
+    def changed_by(self, lesson: Lesson) -> set[int] | None:
+        return {lesson.index} if self.trunk == "freeze" or not self.shared() else None
+
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
         network = self.network_of(task)

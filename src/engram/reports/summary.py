@@ -15,6 +15,11 @@ def done(records: Iterable[Record]) -> list[Record]:
     return [record for record in records if record.status == "done"]
 
 
+def machines(records: Iterable[Record]) -> list[str]:
+    """The kinds of machines on which these were trained, as far as they are known."""
+    return list(dict.fromkeys(str(machine) for record in records for machine in record.machines))
+
+
 def metric_spreads(records: Sequence[Record]) -> dict[str, dict[str, float]]:
     """Every metric over the runs that are done. A failed run is counted in none and shown as failed."""
     values = [record.metrics() for record in done(records)]

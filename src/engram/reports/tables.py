@@ -13,7 +13,7 @@ from rich.text import Text
 
 from engram.record import Record
 from engram.reports.harmless import harmless
-from engram.reports.summary import by_method, cost_spreads, done, metric_spreads
+from engram.reports.summary import by_method, cost_spreads, done, machines, metric_spreads
 
 NAMES = ("name", "setting", "key", "method", "ours")  # columns that are never broken
 LONG = 24  # of more letters a word may be broken
@@ -145,6 +145,8 @@ def _print_warnings(console: Console, records: Sequence[Record]) -> None:
         print_wrapped(console, warning)
     for layers in dict.fromkeys(record.uncounted for record in records if record.uncounted):
         print_wrapped(console, f"compute is more than is said: operations of {layers} layers are not counted")
+    if len(kinds := machines(records)) > 1:
+        print_wrapped(console, f"trained on {len(kinds)} kinds of machines, whose bits differ: {'; '.join(kinds)}")
 
 
 def print_settings(console: Console, record: Record) -> None:
