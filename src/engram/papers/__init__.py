@@ -1,12 +1,15 @@
-"""Published results as data, and ours beside them: one file a paper or result."""
+"""Published results as data, and ours beside them: one file a paper or result.
+
+The registry is the folder: a module here that has a `Paper` is one.
+"""
 
 from __future__ import annotations
 
 from engram.errors import UnknownName
-from engram.papers import chaudhry2018, permuted_mnist, pfuelb2018
+from engram.own import in_folder
 from engram.papers.paper import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (permuted_mnist.PAPER, chaudhry2018.PAPER, pfuelb2018.PAPER)}
+PAPERS: dict[str, Paper] = in_folder(__name__, lambda value: isinstance(value, Paper))
 
 __all__ = ["PAPERS", "Paper", "paper"]
 

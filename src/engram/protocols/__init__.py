@@ -1,20 +1,21 @@
-"""Protocols: who may see what, and which settings are kept. One file per policy."""
+"""Protocols: who may see what, and which settings are kept. One file per policy.
+
+The registry is the folder: a `Protocol` here that has a `name` is one.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from engram.errors import UnknownName
+from engram.own import in_folder
 from engram.protocols.measuring import Measuring, read_evaluate
 from engram.protocols.policy import Decision, Kept, Outcome, Policy, Protocol, RunFailed, grid_of, outcome_of
-from engram.protocols.prescient import Prescient
-from engram.protocols.realistic import Realistic
 from engram.protocols.selection import Choice, select_prescient, select_realistic
-from engram.protocols.sequential import Sequential
-from engram.protocols.stream_level import StreamLevel
-from engram.protocols.task_level import TaskLevel
 
-PROTOCOLS: dict[str, type[Protocol]] = {p.name: p for p in (Sequential, TaskLevel, StreamLevel, Realistic, Prescient)}
+PROTOCOLS: dict[str, type[Protocol]] = in_folder(
+    __name__, lambda value: isinstance(value, type) and issubclass(value, Protocol)
+)
 
 __all__ = [
     "PROTOCOLS",

@@ -1,7 +1,7 @@
 """A stream of one's own: a function that returns a `Stream`, by its place or as it is.
 
-def rotated(seed=0, tasks=5, angle=30) -> Stream:      # parameters with defaults are the stream's options
-    return engram.from_arrays([...], name="rotated")
+def mirrored(seed=0, tasks=5, share=0.5) -> Stream:      # parameters with defaults are the stream's options
+    return engram.from_arrays([...], name="mirrored")
 """
 
 from __future__ import annotations
