@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "own_learner.py").write_text(OWN)
     (tmp_path / "helped.py").write_text("from own_learner import Own\n\n\nclass Helped(Own):\n    name = 'helped'\n")
     (tmp_path / "bad_syntax.py").write_text("class Own(:\n")
+    (tmp_path / "part.py").write_text("from .own_learner import Own\n")
     (tmp_path / "nothing_here.py").write_text("number = 1\n")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
@@ -70,6 +71,7 @@ def test_a_file_may_import_its_neighbours(folder, monkeypatch):
         ("missing.py:Own", "there is no file 'missing.py'; give the path of a Python file"),
         ("no_such_module:Own", "'no_such_module' cannot be imported (ModuleNotFoundError: No module named"),
         ("bad_syntax.py:Own", "'bad_syntax.py' cannot be imported (SyntaxError:"),
+        ("part.py:Own", "'part.py' cannot be imported (ImportError: attempted relative import with no known parent"),
         ("own_learner.py:Other", "own_learner.py has no class 'Other'; choose one of: Own"),
         (
             "own_learner.py:Helper",

@@ -66,8 +66,14 @@ def _module(where: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # a script without a guard may end itself
         text = " ".join(str(error).split())
         raise NotFound(
-            f"'{where}' cannot be imported ({type(error).__name__}: {text}); correct it, or give another module or file"
+            f"'{where}' cannot be imported ({type(error).__name__}: {text}); {_way_out(path, text)}"
         ) from error
+
+
+def _way_out(path: Path, trouble: str) -> str:
+    if "relative import" in trouble:
+        return f"it is part of a package, so name it as a module, as in {path.resolve().parent.name}.{path.stem}:Name"
+    return "correct it, or give another module or file"
 
 
 def _import_file(path: Path) -> ModuleType:
