@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ class OutputLayer:
         self._note(new, {task: tuple(classes)})
         return new
 
-    def open(self, classes: Sequence[int]) -> None:
+    def open(self, classes: Iterable[int]) -> None:
         """Classes that nobody spoke of come after all others."""
         self.all_classes = tuple(dict.fromkeys((*self.all_classes, *classes)))
 
@@ -41,9 +42,9 @@ class OutputLayer:
             self._rows[name] = len(self.names)
             self.names.append(name)
         self.tasks |= tasks
-        for classes in tasks.values():
-            self.open(classes)
-        self._seen |= dict.fromkeys(label for classes in tasks.values() for label in classes)
+        labels = dict.fromkeys(chain.from_iterable(tasks.values()))
+        self._seen |= labels
+        self.open(labels)
 
     def active(self, task: int, loss_over: str) -> tuple[Outputs, Tensor]:
         """The outputs in the training softmax, and for every class its place among them."""
