@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import hypothesis
 import pytest
 import torch
 from sklearn.datasets import load_digits
@@ -18,6 +19,8 @@ from engram.streams import STREAMS
 from engram.transform import Transform
 
 torch.set_num_threads(1)
+hypothesis.settings.register_profile("engram", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("engram")
 
 OUTLINE = Outline((1, 8, 8), tuple(range(10)))
 

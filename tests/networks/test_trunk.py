@@ -69,12 +69,14 @@ def test_truncated_weights_by_their_number_of_inputs(inputs):
 
 
 def test_known_initialisations_never_change():
-    """Stored results are found again by the settings that made them, so these must keep their bits."""
+    """Stored results are found again by the settings that made them, so these must keep their bits. Torch 2.10 drew
+    truncated numbers in another way; its version is in every key."""
     sums = {
         init: Blueprint.of("mlp", widths="9-7", init=init).build((5,), seed=3).theta.double().sum().item()
         for init in ("uniform", "truncated")
     }
-    assert sums == pytest.approx({"uniform": -4.331504549365491, "truncated": 2.9036436552996747}, abs=1e-5)
+    truncated = 0.12562867440283298 if torch.__version__.startswith("2.10.") else 2.9036436552996747
+    assert sums == pytest.approx({"uniform": -4.331504549365491, "truncated": truncated}, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["rwalk-cnn", "pfuelb-conv"])
