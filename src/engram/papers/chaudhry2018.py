@@ -150,7 +150,8 @@ def _variants(paper: _Tables, claims: Mapping[str, Any]) -> list[Experiment]:
         "shows what can be reached, and selects nothing. The row of Table 1 is the one that the paper's words "
         "describe, whichever of these is the best."
     )
-    return [Experiment("variants", title, ALL, paper.variants(), claims.get("variants", ()), figure, text)]
+    variants, held = paper.variants(), claims.get("variants", ())
+    return [Experiment("variants", title, ALL, variants, held, figure, text, ours=True)]
 
 
 def _table2(paper: _Tables) -> list[Experiment]:

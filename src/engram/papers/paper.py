@@ -116,6 +116,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     figure: Callable[[Sequence[Answer]], Drawing] | None = None
     about: str = ""
+    ours: bool = False  # a search of our own beside the paper, with a page of its own: only by its name
 
     def section(self, answers: Sequence[Answer]) -> Section:
         return Section(
@@ -186,7 +187,7 @@ class Paper:
         names = [e.name for e in found]
         if experiment not in (None, *names):
             raise UnknownName(f"experiment of '{self.name}' called", str(experiment), names)
-        chosen = [e for e in found if experiment in (None, e.name)]
+        chosen = [e for e in found if e.name == experiment or (experiment is None and not e.ours)]
         if not only:
             return chosen
         narrowed = [replace(e, questions=tuple(q for q in e.questions if q.is_one_of(only))) for e in chosen]
