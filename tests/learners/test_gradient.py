@@ -196,3 +196,32 @@ def test_blocks_that_a_method_appends_are_trained_saved_and_loaded(make, teach, 
     heir.load(snapshot(left))
     teach(heir, digits_lessons[1:2])
     assert same_state(snapshot(heir), snapshot(through))
+
+
+class _Through(Finetune):
+    """The same loss, written out: it goes through autograd."""
+
+    name = "through"
+
+    def loss(self, x, y):
+        return super().loss(x, y)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_plain_loss_needs_no_autograd_and_has_the_same_bits(dropout, make, teach, digits_lessons):
+    engram.register(_Through)
+    network = Blueprint.of("mlp", widths="12-10", dropout=dropout)
+    plain, through = (make(name, network=network, epochs=2) for name in ("finetune", "through"))
+    for learner, is_direct in ((plain, True), (through, False)):
+        next(learner.learn(digits_lessons[0]))
+        assert (learner.fit.material.direct is not None) == is_direct
+        teach(learner, digits_lessons[:3])
+    assert torch.equal(plain.parameters(), through.parameters())
+
+
+def test_a_loss_that_is_not_plain_is_not_taken_for_one(make, digits_lessons):
+    weighted, own = make("finetune", class_weighted=True), make("finetune")
+    own.loss = lambda x, y: own.network.training_scores(x, own.active).square().mean()
+    for learner in (weighted, own):
+        next(learner.learn(digits_lessons[0]))
+        assert learner.fit.material.direct is None

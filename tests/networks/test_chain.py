@@ -124,3 +124,29 @@ def test_training_a_part_leaves_the_chain(settings):
     network.backward(F.cross_entropy(network.training_scores(X, Outputs(0, 4)), Y))
     assert (network.grad[: network.trunk_size] == 0).all()
     assert (network.grad[part] != 0).any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"dropout": 0.5, "input_dropout": 0.2}, {"activation": "lwta"}])
+@pytest.mark.parametrize("rows", [(0, 1, 2, 3), (1, 2, 3)])
+def test_the_direct_loss_has_the_bits_of_the_way_through_autograd(settings, rows):
+    network, outputs = _network(widths="6-4", **settings), Outputs.of(rows)
+    assert network.is_direct(outputs)
+    loss, grad = _gradients(network, outputs, True)
+    network.trunk.reseed(generator(5, "dropout"))
+    network.grad.fill_(99.0)
+    assert network.direct_loss(X, Y, outputs).item() == loss
+    assert torch.equal(network.grad, grad)
+    network.append(torch.ones(3), to="column")
+    network.grad.fill_(99.0)
+    network.trunk.reseed(generator(5, "dropout"))
+    network.direct_loss(X, Y, outputs)
+    assert torch.equal(network.grad, torch.cat([grad, torch.zeros(3)]))
+
+
+def test_what_has_no_direct_loss():
+    assert not _network(widths="6-5").is_direct(Outputs.of([0, 2, 3]))
+    assert not _network("pfuelb-conv", full_width=6).is_direct(Outputs(0, 4))
+    assert not _network("rwalk-cnn").is_direct(Outputs(0, 4))
+    part = _network(widths="6-5")
+    part.train_only(["head"])
+    assert not part.is_direct(Outputs(0, 4))

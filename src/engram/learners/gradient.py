@@ -236,7 +236,16 @@ class GradientLearner(Learner):
             source=partial(generator, self.seed, "dropout", lesson.index),
             sample_flops=self.sample_flops,
             augmented=partial(self._augmented, lesson) if self.augment != "no" else None,
+            direct=self.active if self._is_plain() and self.network.is_direct(self.active) else None,
         )
+
+    def _is_plain(self) -> bool:
+        """Whether a step's loss is the mean cross-entropy and nothing else."""
+        own = all(
+            getattr(type(self), name) is getattr(GradientLearner, name) and name not in vars(self)
+            for name in ("loss", "differentiate")
+        )
+        return own and self.criterion.weights is None and self.criterion.masks is None
 
     def _augmented(self, lesson: Lesson, x: Tensor, step: int) -> Tensor:
         return augment(x, self.augment, generator(self.seed, "augmentation", lesson.index, step))

@@ -10,7 +10,7 @@ Measured by benchmarks/step_cost.py: a quarter of the time of a step, where conv
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -28,6 +28,8 @@ _ACTIVATIONS: dict[type, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Ten
     nn.Tanh: (torch.tanh_, lambda delta, value: delta.mul_(1 - value.square())),
     nn.Sigmoid: (torch.sigmoid_, lambda delta, value: delta.mul_(value * (1 - value))),
 }
+_ATEN = torch.ops.aten
+MEAN, IGNORED = 1, -100  # how torch's own cross-entropy sums up, and the label that it would leave out
 _MASKING = (Dropout, LWTA)  # layers that multiply by a mask, which their backward pass needs again
 
 
@@ -51,54 +53,89 @@ def chain_scores(network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
     return scores if outputs.mask is None else scores + outputs.mask
 
 
+def direct_loss(network: FlatNetwork, x: Tensor, y: Tensor, outputs: Outputs) -> Tensor:
+    """The mean cross-entropy of a batch, with its gradient in `network.grad`: what autograd would call, called in the
+    same order without it. For a chain without a body and outputs without a mask."""
+    passed = _forward(network, x, outputs, has_body=False)
+    log_p = torch.log_softmax(passed.scores, 1)
+    loss, weight = _ATEN.nll_loss_forward(log_p, y, None, MEAN, IGNORED)
+    delta = _ATEN.nll_loss_backward(torch.ones_like(loss), log_p, y, None, MEAN, IGNORED, weight)
+    network.grad_is_stale = True
+    _backward(network, passed, _ATEN._log_softmax_backward_data(delta, log_p, 1, log_p.dtype))
+    if network.appended:
+        network.grad[network.blocks["head"].stop :].zero_()
+    return loss
+
+
+class _Passed(NamedTuple):
+    """A forward pass: its scores, and for the way back inputs of linear layers, values of activations, masks."""
+
+    scores: Tensor
+    values: list[Any]
+    features: Tensor
+    outputs: Outputs
+    has_body: bool
+
+
 class _Chain(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, trigger: Tensor, network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
         """`trigger` is a leaf that only makes autograd call `backward`."""
-        values: list[Any] = []  # what backward needs: inputs of linear layers, values of activations, masks
-        h, free = x.flatten(1), False  # free: h may be overwritten, being neither x nor among the values
-        for layer in network.layers:
-            if isinstance(layer, nn.Linear):
-                values.append(h)
-                h, free = torch.addmm(layer.bias, h, layer.weight.t()), True
-            elif isinstance(layer, _MASKING):
-                mask = layer.mask(h)
-                values.append(mask)
-                if mask is not None:
-                    needed = len(values) > 1 or ctx.needs_input_grad[2]  # the mask itself, on the way back
-                    place = h if free else None if needed else mask
-                    h, free = torch.mul(h, mask, out=place), True
-            else:
-                h, free = _ACTIVATIONS[type(layer)][0](h if free else h.clone()), False
-                values.append(h)
-        h = F.pad(h, (0, 1), value=1.0)
-        ctx.network, ctx.values, ctx.features, ctx.outputs, ctx.shape = network, values, h, outputs, x.shape
-        return h.mm(network.head[outputs.start : outputs.stop].t())
+        ctx.network, ctx.shape = network, x.shape
+        ctx.passed = _forward(network, x, outputs, ctx.needs_input_grad[2])
+        return ctx.passed.scores
 
     @staticmethod
     def backward(ctx: Any, delta: Tensor) -> tuple[None, None, Tensor | None, None]:
-        network, outputs, has_body = ctx.network, ctx.outputs, ctx.needs_input_grad[2]
-        put = _write if network.grad_is_stale else _add
-        rows = network.head_grad[outputs.start : outputs.stop]
-        if network.grad_is_stale and len(rows) < network.rows:
-            network.head_grad.zero_()
-        if network.grad_is_stale and has_body:
-            network.grad[: network.body_size].zero_()  # autograd's gradients are added to it
-        put(rows, delta, ctx.features)
-        delta = delta.mm(network.head[outputs.start : outputs.stop, :-1])
-        for layer, value in zip(reversed(network.layers), reversed(ctx.values), strict=True):
-            if isinstance(layer, nn.Linear):
-                put(network.grad_of(layer.weight), delta, value)
-                put(network.grad_of(layer.bias), delta, None)
-                if layer is network.first_linear and not has_body:
-                    break
-                delta = delta.mm(layer.weight)
-            elif isinstance(layer, _MASKING):
-                delta = delta if value is None else delta.mul_(value)
-            else:
-                delta = _ACTIVATIONS[type(layer)][1](delta, value)
-        network.grad_is_stale = False
-        return None, None, delta.view(ctx.shape) if has_body else None, None
+        delta = _backward(ctx.network, ctx.passed, delta)
+        return None, None, delta.view(ctx.shape) if ctx.passed.has_body else None, None
+
+
+def _forward(network: FlatNetwork, x: Tensor, outputs: Outputs, has_body: bool) -> _Passed:
+    values: list[Any] = []
+    h, free = x.flatten(1), False  # free: h may be overwritten, being neither x nor among the values
+    for layer in network.layers:
+        if isinstance(layer, nn.Linear):
+            values.append(h)
+            h, free = torch.addmm(layer.bias, h, layer.weight.t()), True
+        elif isinstance(layer, _MASKING):
+            mask = layer.mask(h)
+            values.append(mask)
+            if mask is not None:
+                needed = len(values) > 1 or has_body  # the mask itself, on the way back
+                place = h if free else None if needed else mask
+                h, free = torch.mul(h, mask, out=place), True
+        else:
+            h, free = _ACTIVATIONS[type(layer)][0](h if free else h.clone()), False
+            values.append(h)
+    h = F.pad(h, (0, 1), value=1.0)
+    return _Passed(h.mm(network.head[outputs.start : outputs.stop].t()), values, h, outputs, has_body)
+
+
+def _backward(network: FlatNetwork, passed: _Passed, delta: Tensor) -> Tensor:
+    """Write the gradient, or add it to what another part of the loss has left; the gradient of what went in."""
+    outputs, has_body = passed.outputs, passed.has_body
+    put = _write if network.grad_is_stale else _add
+    rows = network.head_grad[outputs.start : outputs.stop]
+    if network.grad_is_stale and len(rows) < network.rows:
+        network.head_grad.zero_()
+    if network.grad_is_stale and has_body:
+        network.grad[: network.body_size].zero_()  # autograd's gradients are added to it
+    put(rows, delta, passed.features)
+    delta = delta.mm(network.head[outputs.start : outputs.stop, :-1])
+    for layer, value in zip(reversed(network.layers), reversed(passed.values), strict=True):
+        if isinstance(layer, nn.Linear):
+            put(network.grad_of(layer.weight), delta, value)
+            put(network.grad_of(layer.bias), delta, None)
+            if layer is network.first_linear and not has_body:
+                break
+            delta = delta.mm(layer.weight)
+        elif isinstance(layer, _MASKING):
+            delta = delta if value is None else delta.mul_(value)
+        else:
+            delta = _ACTIVATIONS[type(layer)][1](delta, value)
+    network.grad_is_stale = False
+    return delta
 
 
 def _write(place: Tensor, delta: Tensor, inputs: Tensor | None) -> None:

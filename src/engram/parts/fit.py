@@ -54,6 +54,8 @@ class Material:
     `places` has for every label its place among the outputs; `epoch` gives the batches of an epoch as positions in the
     data, of which there are `per_epoch`; `source` the generator of a step's random numbers; `name` is for messages.
     `augmented` makes of a batch what the step with this number learns from.
+    `direct` are the outputs over which the loss is the plain cross-entropy, if that is all that the owner would do in
+    `loss` and `differentiate` and the network can do it by itself.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Material:
     source: Callable[[int], torch.Generator]
     sample_flops: int
     augmented: Callable[[Tensor, int], Tensor] | None = None
+    direct: Outputs | None = None
 
 
 class Fit:
@@ -135,8 +138,12 @@ class Fit:
         trunk = owner.network.trunk
         if trunk.draws:
             trunk.reseed(material.source(step))
-        loss = owner.loss(x, pick(material.places, y))
-        owner.differentiate(loss)
+        y = pick(material.places, y)
+        if material.direct is None:
+            loss = owner.loss(x, y)
+            owner.differentiate(loss)
+        else:
+            loss = owner.network.direct_loss(x, y, material.direct)
         self.check(loss.item())
         owner.edit()
         owner.descend()
