@@ -22,7 +22,7 @@ from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
 from engram.errors import BadData, BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
-from engram.parts.augmentation import AUGMENTATIONS, augment, require_images
+from engram.parts.augmentation import AUGMENT, augment, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.fit import LOOK, Fit, Material, accuracy
@@ -54,11 +54,7 @@ class GradientLearner(Learner):
         "labels in the training softmax: the task's, all seen, or all there will be",
         choices=("task", "seen", "all"),
     )
-    augment = setting(
-        "no",
-        "of images while they are trained on: " + ", ".join(f"{k} ({v})" for k, v in AUGMENTATIONS.items()),
-        choices=tuple(AUGMENTATIONS),
-    )
+    augment = AUGMENT
     heads = setting(
         "growing",
         "outputs: one row for each class when it is first seen (growing) or from the start (masked), or per-task",

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.errors import BadSetting
+from engram.settings import setting
 
 ROTATION, SCALE, SHEAR, SHIFT = math.radians(15), 0.12, 0.2, 0.1  # the largest; the shift as a share of the side
 
@@ -19,6 +20,12 @@ AUGMENTATIONS = {
     "flip+shift": "the same, and half of them mirrored",
     "affine": "rotated, scaled, sheared and shifted a little",
 }
+
+AUGMENT = setting(
+    "no",
+    "of images while they are trained on: " + ", ".join(f"{name} ({words})" for name, words in AUGMENTATIONS.items()),
+    choices=tuple(AUGMENTATIONS),
+)
 
 
 def require_images(kind: str, shape: tuple[int, ...]) -> None:
