@@ -36,12 +36,6 @@ class OwnWeight(Children):
         return super().forward(x) * self.gain
 
 
-class Fixed(Children):
-    def __init__(self, shape):
-        super().__init__(shape)
-        self.eye.requires_grad_(False)
-
-
 def sequence(shape):
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 6), nn.ReLU(), nn.Linear(6, 5), nn.Tanh())
 
@@ -163,11 +157,3 @@ def test_frozen_modules_are_in_evaluation_mode():
     assert set(network.buffers(["norm"])) == set(network.buffers())
     assert network.buffers(["eye", "head"]) == {}
     assert not torch.equal(network.buffers()["layers.0.norm.running_mean"], buffers["layers.0.norm.running_mean"])
-
-
-def test_what_a_module_froze_itself_stays_frozen():
-    network = built(Fixed)
-    assert network.trained == [slice(network.blocks["norm"].start, len(network.theta))]
-    assert (_step(network)[network.blocks["eye"]] == 0).all()
-    network.train_only(["eye", "head"])
-    assert network.trained == [network.blocks["head"]]

@@ -64,7 +64,6 @@ class FlatNetwork:
         self.grad_is_stale = True
         for buffer in trunk.buffers():
             buffer.data = canonical(buffer)
-        self._fixed = {id(p) for p in trunk.parameters() if not p.requires_grad}  # by whoever made the module
         self._only: frozenset[str] | None = None
         self.appended: dict[str, Tensor] = {}
         self._lay_out(torch.cat([torch.empty(0, device=trunk.device), *(p.data.flatten() for p in trunk.parameters())]))
@@ -224,7 +223,7 @@ class FlatNetwork:
         self._leaves: list[Tensor] = []
         self._runs: list[tuple[slice, int, int]] = []  # slices of theta, and which of the leaves each is made of
         for block, leaf in self._all_leaves():
-            leaf.requires_grad_(self.is_trained(block) and id(leaf) not in self._fixed)
+            leaf.requires_grad_(self.is_trained(block))
             if leaf.requires_grad:
                 self._leaves.append(leaf)
         places = [self.span(leaf) for leaf in self._leaves]
