@@ -312,6 +312,14 @@ class LeavesGradientsOff(Finetune):
         super().begin(lesson)
 
 
+class ChangesWhatItIsMadeWith(Finetune):
+    name = "changes-what-it-is-made-with"
+
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        self.made_with[1]["rate"] = 0.5
+
+
 class GrowsWhenLoaded(Finetune):
     name = "grows-when-loaded"
 

@@ -76,6 +76,7 @@ CAUGHT = {
     broken.KeepsColumns: "state-is-plain",
     broken.KeepsWhatItLoads: "memory-makes-no-difference",
     broken.GrowsWhenLoaded: "loading-gives-the-same-learner",
+    broken.ChangesWhatItIsMadeWith: "goes-on-from-a-file",
     broken.SharesWhatItLoads: "loading-copies",
     broken.ForgetsItsOptimiser: "resumes-inside-a-lesson",
     broken.StartsTheLessonAgain: "resumes-inside-a-lesson",

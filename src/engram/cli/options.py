@@ -93,6 +93,8 @@ def check_figure(figure: str) -> None:
         raise BadSetting(f"--figure {figure!r} is no kind of figure; end it in .png, .svg or .pdf")
     if figure:
         _check_place("--figure", figure, is_folder=False)
+        if os.path.exists(figure) and not os.path.isfile(figure):
+            raise BadSetting(f"--figure {figure!r} is not a regular file; choose another place")
 
 
 def check_folder(option: str, folder: str) -> None:

@@ -59,7 +59,8 @@ class SI(GradientLearner):
 def path_importance(path: Tensor, way: Tensor, damping: float) -> Tensor:
     """max(0, ω / (D² + ξ)).
 
-    >>> path_importance(torch.tensor([1.0, -1.0]), torch.tensor([-0.5, 0.5]), 0.75)
+    >>> from torch import tensor
+    >>> path_importance(tensor([1.0, -1.0]), tensor([-0.5, 0.5]), 0.75)
     tensor([1., 0.])
     """
     return (path / (way.square() + damping)).clamp_(min=0)

@@ -40,7 +40,7 @@ def draw_progress(records: Sequence[Record], path: Path) -> Path:
     """One panel a method, a row or more a stream, in a file; or a sentence about why it cannot be written."""
     figure = drawn(progress(records))
     try:
-        with files.replacing(path) as file:
+        with files.replacing(path.resolve()) as file:  # a link stays one
             figure.savefig(file, dpi=DOTS_PER_INCH, format=path.suffix[1:] or None)
     except (OSError, ValueError) as error:
         raise BadSetting(f"the figure cannot be written to {path} ({error}); choose another place") from error
