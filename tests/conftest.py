@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -15,6 +16,7 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, Split, State
 from engram.learners import LEARNERS, create, learner_settings
 from engram.networks import NETWORKS, Blueprint
+from engram.store import Store
 from engram.streams import STREAMS
 from engram.transform import Transform
 
@@ -31,6 +33,14 @@ def _nothing_stays_registered():
     yield
     for registry in (LEARNERS, NETWORKS, STREAMS):
         registry.users.clear()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    store = Store(tmp_path / "store")
+    yield store
+    store.close()
 
 
 @pytest.fixture(scope="session")

@@ -28,13 +28,6 @@ CASES = [
 
 
 @pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
-
-
-@pytest.fixture
 def evaluated(monkeypatch):
     """The tasks of every evaluation on test data."""
     seen = []

@@ -11,16 +11,8 @@ from engram.errors import BadSetting, EngramError, UnknownName
 from engram.execute import execute
 from engram.request import prepare
 from engram.runs import Run, record_of
-from engram.store import Store
 
 SMALL = {"widths": "12-10", "batch": 96}
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
 
 
 def done(run, store):

@@ -23,13 +23,6 @@ from engram.store import Store
 from engram.tree import grow
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
-
-
 def facts(row):
     return replace(row, cost=replace(row.cost, seconds=0.0))
 

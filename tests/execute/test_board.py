@@ -8,17 +8,9 @@ from engram.execute.board import Board, drive
 from engram.execute.progress import Silence
 from engram.execute.walk import Walk
 from engram.request import prepare
-from engram.store import Store
 from engram.tree import grow
 
 SMALL = {"widths": "12-10", "batch": 96}
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
 
 
 def walk(learner="finetune", seed=0, tasks=2, protocol="sequential", **settings):

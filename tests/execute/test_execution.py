@@ -18,13 +18,6 @@ from engram.streams import from_arrays
 SMALL = {"widths": "12-10", "batch": 96}
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
-
-
 def small(learner="finetune", seed=0, **more):
     settings = {**SMALL, **more.pop("settings", {})}
     return prepare("split-digits", learner, seed=seed, settings=settings, **more)

@@ -17,13 +17,6 @@ from engram.store import Store
 from engram.tree import grow
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
-
-
 def facts(store):
     """All that was measured, but for the time that it took."""
     rows = {node.key: store.row(node.key) for node in nodes(store)}

@@ -61,13 +61,6 @@ class Killer(threading.Thread):
         return self
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = Store(tmp_path / "store")
-    yield store
-    store.close()
-
-
 def first_key(run):
     return run.root.child([0], run.grid[0]).key
 
