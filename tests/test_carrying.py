@@ -11,7 +11,7 @@ from engram import evaluate, tree
 from engram.core import Learner, Machine
 from engram.errors import Stopped
 from engram.execute import Silence, execute
-from engram.learners.partly_private import PartlyPrivate
+from engram.parts.partly_private import PartlyPrivate
 from engram.record import row_to_json
 from engram.request import prepare
 from engram.runs import record_of

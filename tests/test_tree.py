@@ -17,8 +17,8 @@ from paths import path_of
 from engram import tree
 from engram.core import State, Step
 from engram.errors import Diverged, Stopped
-from engram.learners.gradient import GradientLearner
 from engram.nodes import Node
+from engram.parts.gradient import GradientLearner
 from engram.store import Store
 from engram.tree import grow
 

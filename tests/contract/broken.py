@@ -7,8 +7,8 @@ import torch
 from engram.core import State, Step
 from engram.learners.ewc import EWC
 from engram.learners.finetune import Finetune
-from engram.learners.gradient import GradientLearner
 from engram.learners.ridge import Ridge
+from engram.parts.gradient import GradientLearner
 from engram.settings import setting
 
 

@@ -17,7 +17,7 @@ from engram.store import Store
 
 SMALL = {"widths": "12", "batch": 96, "tasks": 2}
 CLIPPED = """
-    from engram.learners.gradient import GradientLearner
+    from engram.parts.gradient import GradientLearner
     from engram.settings import setting
     from limits import LIMIT
 

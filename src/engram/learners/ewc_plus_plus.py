@@ -13,10 +13,10 @@ from torch import Tensor
 
 from engram.core import Lesson
 from engram.costs import FISHER, head_flops
-from engram.learners.gradient import GradientLearner
 from engram.networks import HEAD, FlatNetwork
 from engram.parts import fisher
 from engram.parts.criterion import STATISTICS, ClassWeights
+from engram.parts.gradient import GradientLearner
 from engram.parts.pull import Penalty, Pull, pad
 from engram.parts.rehearsal import Rehearsal
 from engram.settings import setting

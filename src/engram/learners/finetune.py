@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.learners.gradient import GradientLearner
 from engram.parts.criterion import ClassWeights
+from engram.parts.gradient import GradientLearner
 from engram.parts.rehearsal import Rehearsal
 
 

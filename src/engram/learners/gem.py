@@ -16,8 +16,8 @@ from torch import Tensor
 from engram.core import Lesson, Split, State, pick
 from engram.costs import BACKWARD, head_flops
 from engram.errors import Diverged
-from engram.learners.gradient import GradientLearner
 from engram.networks import Outputs
+from engram.parts.gradient import GradientLearner
 from engram.settings import setting
 from engram.transform import under
 

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from engram.core import Lesson, Split, State
 from engram.costs import BACKWARD
-from engram.learners.gradient import LOOK, GradientLearner
 from engram.networks import FlatNetwork, Outputs
 from engram.parts.exemplars import mof
+from engram.parts.gradient import LOOK, GradientLearner
 from engram.parts.rehearsal import Rehearsal
 from engram.settings import declared, resolve, setting
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from engram.learners.gradient import GradientLearner
 from engram.learners.icarl import ICaRL
+from engram.parts.gradient import GradientLearner
 
 
 class ICaRLHB1(ICaRL):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.learners.partly_private import PartlyPrivate
+from engram.parts.partly_private import PartlyPrivate
 
 
 class Independent(PartlyPrivate):

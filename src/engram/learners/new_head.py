@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.learners.partly_private import PartlyPrivate
 from engram.networks import HEAD
+from engram.parts.partly_private import PartlyPrivate
 
 
 class NewHead(PartlyPrivate):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.core import Lesson
 from engram.errors import BadData, BadSetting
-from engram.learners.partly_private import PartlyPrivate
 from engram.networks import HEAD
+from engram.parts.partly_private import PartlyPrivate
 
 
 class NewLeg(PartlyPrivate):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.learners.gradient import GradientLearner
 from engram.parts.criterion import STATISTICS, ClassWeights
+from engram.parts.gradient import GradientLearner
 from engram.parts.pull import Penalty, Pull, pad
 from engram.parts.rehearsal import Rehearsal
 from engram.settings import setting

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson, Outline
-from engram.learners.gradient import GradientLearner
 from engram.networks import HEAD, Blueprint, FlatNetwork
+from engram.parts.gradient import GradientLearner
 from engram.parts.outputs import OutputLayer
 from engram.settings import setting
 

@@ -125,7 +125,7 @@ def test_a_new_leg_needs_a_module_to_renew(make):
 
 def test_they_are_two_classes_away_from_the_loop():
     from engram.learners import learners
-    from engram.learners.gradient import GradientLearner
+    from engram.parts.gradient import GradientLearner
 
     for cls in learners().values():
         if issubclass(cls, GradientLearner):
