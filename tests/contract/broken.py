@@ -325,7 +325,7 @@ class GrowsWhenLoaded(Finetune):
 
     def load(self, state):
         super().load(state)
-        self.vectors["more"] = torch.zeros(4 + len(self.vectors))
+        self.kept["more"] = torch.zeros(4 + len(self.kept))
 
 
 class RaisesOnOneClass(Finetune):

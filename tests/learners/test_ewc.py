@@ -39,7 +39,7 @@ def _autograd(theta, penalty):
 @pytest.mark.parametrize("heads", ["growing", "masked", "per-task"])
 def test_the_penalty_of_two_tasks(heads, make, teach, digits_lessons):
     learner = teach(make("ewc", strength=30, heads=heads, optimizer="sgd", rate=0.1), digits_lessons[:2])
-    v = learner.vectors
+    v = learner.kept
     pairs = [(v["importance.0"], v["anchor.0"]), (v["importance.1"], v["anchor.1"])]
     assert not torch.equal(v["importance.0"][:50], v["importance.1"][:50])
     seen = _plain_and_penalised(learner, digits_lessons[2])
@@ -55,10 +55,10 @@ def test_the_penalty_of_two_tasks(heads, make, teach, digits_lessons):
 def test_the_running_penalty_of_online_ewc(make, teach, digits_lessons):
     settings = {"strength": 30, "decay": 0.5, "optimizer": "sgd", "rate": 0.1}
     learner = teach(make("online-ewc", **settings), digits_lessons[:1])
-    first = learner.vectors["importance"].clone()
+    first = learner.kept["importance"].clone()
     teach(learner, digits_lessons[1:2])
     second = learner.fisher_information(digits_lessons[1])
-    importance, anchor = learner.vectors["importance"].clone(), learner.vectors["anchor"].clone()
+    importance, anchor = learner.kept["importance"].clone(), learner.kept["anchor"].clone()
     assert torch.equal(anchor, learner.network.theta)
     assert torch.allclose(importance[: len(first)], 0.5 * first + second[: len(first)])
     assert torch.equal(importance[len(first) :], second[len(first) :])
@@ -80,8 +80,8 @@ def test_the_stored_information_is_that_of_the_task(samples, make, teach, digits
             F.cross_entropy(learner.network.scores(learner.network.features(sample[None])), label[None])
         )
         expected += learner.network.grad**2 / count
-    assert torch.allclose(learner.vectors["importance.0"], expected, atol=1e-5 * expected.max().item())
-    assert torch.equal(learner.vectors["anchor.0"], learner.network.theta)
+    assert torch.allclose(learner.kept["importance.0"], expected, atol=1e-5 * expected.max().item())
+    assert torch.equal(learner.kept["anchor.0"], learner.network.theta)
 
 
 def test_two_tasks_of_ewc_and_online_ewc_are_the_same(make, teach, digits_lessons):
@@ -96,13 +96,13 @@ def test_two_tasks_of_ewc_and_online_ewc_are_the_same(make, teach, digits_lesson
 @pytest.mark.parametrize("estimator", fisher.ESTIMATORS)
 def test_every_estimator_gives_some_information(estimator, make, teach, digits_lessons):
     learner = teach(make("ewc", fisher=estimator), digits_lessons[:1])
-    assert (learner.vectors["importance.0"] >= 0).all()
-    assert learner.vectors["importance.0"].any()
+    assert (learner.kept["importance.0"] >= 0).all()
+    assert learner.kept["importance.0"].any()
 
 
 def test_heads_of_their_own_are_not_held(make, teach, digits_lessons):
     learner = teach(make("ewc", heads="per-task"), digits_lessons[:2])
-    assert len(learner.vectors["importance.0"]) == len(learner.vectors["anchor.1"]) == learner.network.trunk_size
+    assert len(learner.kept["importance.0"]) == len(learner.kept["anchor.1"]) == learner.network.trunk_size
 
 
 def test_a_strength_per_rate_is_the_strength_divided_by_the_rate(make, teach, digits_lessons):

@@ -54,8 +54,8 @@ def test_the_running_fisher_information_of_two_tasks(estimator, make, teach, per
     teach(learner, permuted_lessons[:1])
     first = _running(torch.zeros_like(squares[0]), squares, 4, 0.7)
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-6)
-    assert torch.allclose(learner.vectors["importance"], first, atol=1e-7, rtol=1e-4)
-    assert torch.equal(learner.vectors["anchor"], learner.parameters())
+    assert torch.allclose(learner.kept["importance"], first, atol=1e-7, rtol=1e-4)
+    assert torch.equal(learner.kept["anchor"], learner.parameters())
 
     anchor = copy.network.theta.clone()
     squares = _squares_of_every_step(
@@ -64,7 +64,7 @@ def test_the_running_fisher_information_of_two_tasks(estimator, make, teach, per
     teach(learner, permuted_lessons[1:2])
     second = _running(first, squares, 4, 0.7)
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-5)
-    assert torch.allclose(learner.vectors["importance"], second, atol=1e-6, rtol=1e-3)
+    assert torch.allclose(learner.kept["importance"], second, atol=1e-6, rtol=1e-3)
     assert not torch.allclose(first, second, rtol=1e-1)
 
 
@@ -73,7 +73,7 @@ def test_one_step_and_alpha_one_is_the_last_batchs_squared_gradient(make, permut
     for _ in learner.learn(permuted_lessons[0]):
         last = learner.network.grad.clone()
     assert last.any()
-    assert torch.equal(learner.vectors["importance"], last**2)
+    assert torch.equal(learner.kept["importance"], last**2)
 
 
 @pytest.mark.parametrize("estimator", ["batch", "empirical"])
@@ -85,35 +85,35 @@ def test_an_update_at_every_step_is_an_interval_of_one(estimator, make, teach, s
         for own in ({"fisher_update": "step"}, {"interval": 1}, {})
     )
     assert same_state(snapshot(text), snapshot(one))
-    assert not torch.equal(text.vectors["importance"], code.vectors["importance"])
+    assert not torch.equal(text.kept["importance"], code.kept["importance"])
 
 
 def test_a_task_shorter_than_the_interval_is_one_interval(make, teach, permuted_lessons):
     short, whole = (teach(make("ewc++", interval=n, alpha=1), permuted_lessons[:1]) for n in (1000, 10))
-    assert torch.allclose(short.vectors["importance"], whole.vectors["importance"], rtol=1e-4, atol=1e-12)
-    assert whole.vectors["importance"].any()
+    assert torch.allclose(short.kept["importance"], whole.kept["importance"], rtol=1e-4, atol=1e-12)
+    assert whole.kept["importance"].any()
 
 
 def test_a_cold_fisher_information_knows_only_the_present_task(make, teach, permuted_lessons):
     for warm, alike in ((True, False), (False, True)):
         learner = make("ewc++", strength=0, alpha=0.5, warm=warm)
         teach(learner, permuted_lessons[:1])
-        learner.vectors["fisher"].fill_(5.0)
+        learner.kept["fisher"].fill_(5.0)
         teach(learner, permuted_lessons[1:2])
-        assert (learner.vectors["importance"].max() < 1).item() is alike
+        assert (learner.kept["importance"].max() < 1).item() is alike
 
 
 def test_the_penalty_follows_the_stored_fisher_information(make, teach, permuted_lessons):
     learner = teach(make("ewc++", strength=7.0), permuted_lessons[:1])
     before = learner.pull().weight
-    assert torch.equal(before, 7.0 * learner.vectors["importance"])
-    learner.vectors["importance"] *= 10
+    assert torch.equal(before, 7.0 * learner.kept["importance"])
+    learner.kept["importance"] *= 10
     assert torch.allclose(learner.pull().weight, 10 * before)
 
 
 def test_between_tasks_it_keeps_three_vectors(make, teach, snapshot, digits_lessons):
     learner = teach(make("ewc++"), digits_lessons[:2])
-    assert {len(vector) for vector in learner.vectors.values()} == {len(learner.parameters())}
+    assert {len(vector) for vector in learner.kept.values()} == {len(learner.parameters())}
     bytes_ = itemise(snapshot(learner))
     extra = bytes_["anchor"] + bytes_["importance"] + bytes_["fisher"]
     assert extra == 3 * (bytes_["parameters"] + bytes_["heads"])
@@ -131,7 +131,7 @@ def test_new_outputs_weigh_nothing(make, teach, digits_lessons):
 def test_heads_of_their_own_are_not_held(make, teach, digits_lessons):
     for estimator in ("batch", "empirical"):
         learner = teach(make("ewc++", heads="per-task", estimator=estimator), digits_lessons[:2])
-        assert {len(vector) for vector in learner.vectors.values()} == {learner.network.trunk_size}
+        assert {len(vector) for vector in learner.kept.values()} == {learner.network.trunk_size}
 
 
 def test_min_max():

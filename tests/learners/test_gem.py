@@ -162,8 +162,8 @@ def test_memory_passes_are_counted(make, teach, digits_lessons):
 
 def test_a_memory_whose_gradient_is_not_finite_is_refused(make, teach, digits_lessons):
     learner = teach(make("gem"), digits_lessons[:1])
-    learner.kept.x = learner.kept.x.float()
-    learner.kept.x[0, 0, 0, 0] = float("nan")
+    learner.samples.x = learner.samples.x.float()
+    learner.samples.x[0, 0, 0, 0] = float("nan")
     with pytest.raises(Diverged, match="memory is not finite at task 2, step 1; lower the rate"):
         teach(learner, digits_lessons[1:2])
 

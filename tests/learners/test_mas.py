@@ -37,19 +37,19 @@ def test_each_sample_counts_for_itself(network, heads, make, teach, digits_lesso
 
 def test_importance_adds_up_over_tasks_and_the_anchor_is_the_newest(make, teach, digits_lessons):
     learner = teach(make("mas"), digits_lessons[:1])
-    first = learner.vectors["importance"].clone()
+    first = learner.kept["importance"].clone()
     teach(learner, digits_lessons[1:2])
     second = learner.sensitivity(digits_lessons[1])
     second[: len(first)] += first
-    assert torch.allclose(learner.vectors["importance"], second, rtol=1e-5)
-    assert torch.equal(learner.vectors["anchor"], learner.parameters())
+    assert torch.allclose(learner.kept["importance"], second, rtol=1e-5)
+    assert torch.equal(learner.kept["anchor"], learner.parameters())
 
 
 def test_the_penalty_is_twice_the_strength_times_the_importance(make, teach, digits_lessons):
     learner = teach(make("mas", strength=0.5), digits_lessons[:1])
     steps = learner.learn(digits_lessons[1])
     next(steps)
-    importance = learner.vectors["importance"]
+    importance = learner.kept["importance"]
     assert torch.equal(learner.current_pull.weight[: len(importance)], importance)
     assert not learner.current_pull.weight[len(importance) :].any()
 
@@ -57,6 +57,6 @@ def test_the_penalty_is_twice_the_strength_times_the_importance(make, teach, dig
 def test_some_of_the_samples_are_enough_and_the_seed_says_which(make, teach, digits_lessons):
     few, again = (teach(make("mas", importance_samples=10), digits_lessons[:1]) for _ in range(2))
     every = teach(make("mas", importance_samples=0), digits_lessons[:1])
-    assert torch.equal(few.vectors["importance"], again.vectors["importance"])
-    assert not torch.equal(few.vectors["importance"], every.vectors["importance"])
+    assert torch.equal(few.kept["importance"], again.kept["importance"])
+    assert not torch.equal(few.kept["importance"], every.kept["importance"])
     assert few.flops() < every.flops()

@@ -41,7 +41,7 @@ def test_the_first_task_is_finetune_to_the_bit(name, penalty_step, make, teach, 
 def test_an_implicit_step_does_not_diverge_and_holds_what_matters(name, make, teach, permuted_lessons):
     learner = teach(make(name, strength=1e20, penalty_step="implicit", optimizer="sgd"), permuted_lessons[:1])
     before = learner.parameters().clone()
-    held = next(v for k, v in learner.vectors.items() if k.startswith("importance")) > 1e-6
+    held = next(v for k, v in learner.kept.items() if k.startswith("importance")) > 1e-6
     teach(learner, permuted_lessons[1:2])
     assert torch.isfinite(learner.parameters()).all()
     assert held.any()

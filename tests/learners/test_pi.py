@@ -17,7 +17,7 @@ from engram.store import Store
 def test_pi_is_si_to_the_bit(make, teach, digits_lessons):
     first, second = (teach(make(name), digits_lessons[:3]) for name in ("pi", "si"))
     assert torch.equal(first.parameters(), second.parameters())
-    assert torch.equal(first.vectors["importance"], second.vectors["importance"])
+    assert torch.equal(first.kept["importance"], second.kept["importance"])
     assert learner_settings("pi") == learner_settings("si")
 
 

@@ -80,17 +80,17 @@ def test_two_tasks_by_hand(own, make, teach, permuted_lessons):
     fisher, gained = _by_hand(copy, permuted_lessons[0], empty, lambda theta: 0)
     teach(learner, permuted_lessons[:1])
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-6)
-    assert torch.allclose(learner.vectors["importance"], fisher, rtol=1e-4, atol=1e-8)
-    assert torch.allclose(learner.vectors["score"], gained, rtol=1e-3, atol=1e-4)
+    assert torch.allclose(learner.kept["importance"], fisher, rtol=1e-4, atol=1e-8)
+    assert torch.allclose(learner.kept["score"], gained, rtol=1e-3, atol=1e-4)
     assert gained.max() > 1e-2
 
     anchor, weight = copy.network.theta.clone(), 2 * 2.0 * (_normal(fisher) + _normal(gained))
     second, more = _by_hand(copy, permuted_lessons[1], fisher, lambda theta: weight * (theta - anchor))
     teach(learner, permuted_lessons[1:2])
     assert torch.allclose(learner.parameters(), copy.network.theta, atol=1e-4)
-    assert torch.allclose(learner.vectors["importance"], second, rtol=1e-2, atol=1e-6)
-    assert torch.allclose(learner.vectors["score"], (gained + more) / 2, rtol=1e-2, atol=1e-3)
-    assert torch.equal(learner.vectors["anchor"], learner.parameters())
+    assert torch.allclose(learner.kept["importance"], second, rtol=1e-2, atol=1e-6)
+    assert torch.allclose(learner.kept["score"], (gained + more) / 2, rtol=1e-2, atol=1e-3)
+    assert torch.equal(learner.kept["anchor"], learner.parameters())
 
 
 @pytest.mark.parametrize("normalise", ["joint", "per-tensor", "none"])
@@ -120,14 +120,14 @@ def test_a_task_shorter_than_the_interval_has_a_score_too(make, teach, permuted_
     for own in ({}, {"score_fisher": "end"}, {"fisher_update": "step"}):
         settings = {"clip": "task", **own}
         short, whole = (teach(make("rwalk", interval=n, **settings), permuted_lessons[:1]) for n in (1000, 10))
-        assert whole.vectors["score"].any()
-        assert torch.allclose(short.vectors["score"], whole.vectors["score"], rtol=1e-4, atol=1e-9)
+        assert whole.kept["score"].any()
+        assert torch.allclose(short.kept["score"], whole.kept["score"], rtol=1e-4, atol=1e-9)
 
 
 def test_the_way_of_updating_changes_nothing_that_is_kept_between_tasks(make, teach, digits_lessons):
     one, other = (teach(make("rwalk", fisher_update=u), digits_lessons[:2]) for u in ("interval", "step"))
-    assert one.vectors.keys() == other.vectors.keys()
-    assert not torch.equal(one.vectors["importance"], other.vectors["importance"])
+    assert one.kept.keys() == other.kept.keys()
+    assert not torch.equal(one.kept["importance"], other.kept["importance"])
 
 
 def test_normalised_importances_lie_between_zero_and_one(make, teach, permuted_lessons):
@@ -136,20 +136,20 @@ def test_normalised_importances_lie_between_zero_and_one(make, teach, permuted_l
         values = learner.normalised(name)
         assert values.min() == 0
         assert values.max() == 1
-    learner.vectors["score"].fill_(3.0)
+    learner.kept["score"].fill_(3.0)
     assert not learner.normalised("score").any()
 
 
 def test_the_scale_of_the_fisher_information_does_not_matter(make, teach, permuted_lessons):
     learner = teach(make("rwalk"), permuted_lessons[:1])
     before = learner.pull().weight
-    learner.vectors["importance"] *= 10
+    learner.kept["importance"] *= 10
     assert torch.allclose(learner.pull().weight, before, rtol=1e-5, atol=1e-3)
 
 
 def test_between_tasks_it_keeps_four_vectors(make, teach, snapshot, digits_lessons):
     learner = teach(make("rwalk"), digits_lessons[:2])
-    assert {len(vector) for vector in learner.vectors.values()} == {len(learner.parameters())}
+    assert {len(vector) for vector in learner.kept.values()} == {len(learner.parameters())}
     bytes_ = itemise(snapshot(learner))
     extra = sum(bytes_[name] for name in ("anchor", "importance", "score", "fisher"))
     assert extra == 4 * (bytes_["parameters"] + bytes_["heads"])
@@ -159,14 +159,14 @@ def test_between_tasks_it_keeps_four_vectors(make, teach, snapshot, digits_lesso
 def test_new_outputs_begin_without_importance_and_old_ones_keep_theirs(make, teach, digits_lessons):
     learner = teach(make("rwalk"), digits_lessons[:1])
     old = len(learner.parameters())
-    score = learner.vectors["score"].clone()
+    score = learner.kept["score"].clone()
     for _ in learner.learn(digits_lessons[1]):
         assert not learner.current_pull.weight[old:].any()
-        assert torch.equal(learner.vectors["score"], score)
-        gained = learner.vectors["gained"].clone()
-    assert len(learner.vectors["score"]) > old
-    assert torch.all(learner.vectors["score"][:old] >= score / 2)
-    assert torch.all(learner.vectors["score"][old:] >= gained[old:] / 2)
+        assert torch.equal(learner.kept["score"], score)
+        gained = learner.kept["gained"].clone()
+    assert len(learner.kept["score"]) > old
+    assert torch.all(learner.kept["score"][:old] >= score / 2)
+    assert torch.all(learner.kept["score"][old:] >= gained[old:] / 2)
 
 
 def test_the_path_is_that_of_the_plain_loss(make, teach, digits_lessons):
@@ -176,8 +176,8 @@ def test_the_path_is_that_of_the_plain_loss(make, teach, digits_lessons):
         learner = make("rwalk", statistics=statistics, exemplars=2, class_weighted=True, strength=0)
         found.append(teach(learner, digits_lessons[:2]))
     assert torch.equal(found[0].parameters(), found[1].parameters())
-    assert not torch.allclose(found[0].vectors["score"], found[1].vectors["score"])
-    assert not torch.allclose(found[0].vectors["importance"], found[1].vectors["importance"])
+    assert not torch.allclose(found[0].kept["score"], found[1].kept["score"])
+    assert not torch.allclose(found[0].kept["importance"], found[1].kept["importance"])
 
 
 VARIANTS = [

@@ -46,16 +46,16 @@ def test_the_path_integral_of_two_tasks(make, teach, permuted_lessons):
     teach(learner, permuted_lessons[:1])
     first = (path / (way**2 + 0.1)).clamp(min=0)
     assert torch.allclose(learner.parameters(), end, atol=1e-6)
-    assert torch.allclose(learner.vectors["importance"], first, atol=1e-6)
-    assert torch.equal(learner.vectors["anchor"], learner.parameters())
-    assert not learner.vectors["path"].any()
+    assert torch.allclose(learner.kept["importance"], first, atol=1e-6)
+    assert torch.equal(learner.kept["anchor"], learner.parameters())
+    assert not learner.kept["path"].any()
 
     end_of_first = end
     end, path, way = _by_hand(copy, permuted_lessons[1], lambda theta: 2 * 0.3 * first * (theta - end_of_first))
     teach(learner, permuted_lessons[1:2])
     second = first + (path / (way**2 + 0.1)).clamp(min=0)
     assert torch.allclose(learner.parameters(), end, atol=1e-5)
-    assert torch.allclose(learner.vectors["importance"], second, atol=1e-4)
+    assert torch.allclose(learner.kept["importance"], second, atol=1e-4)
     assert not torch.allclose(first, second, atol=1e-3)
 
 
@@ -64,7 +64,7 @@ def test_new_outputs_are_anchored_where_they_begin_and_weigh_nothing(make, teach
     old = len(learner.parameters())
     steps = learner.learn(digits_lessons[1])
     next(steps)
-    assert torch.equal(learner.vectors["anchor"], learner.parameters())
+    assert torch.equal(learner.kept["anchor"], learner.parameters())
     assert learner.current_pull is not None
     assert not learner.current_pull.weight[old:].any()
     assert learner.current_pull.weight[:old].any()
@@ -72,4 +72,4 @@ def test_new_outputs_are_anchored_where_they_begin_and_weigh_nothing(make, teach
 
 def test_heads_of_their_own_are_not_held(make, teach, digits_lessons):
     learner = teach(make("si", heads="per-task"), digits_lessons[:2])
-    assert {len(v) for v in learner.vectors.values()} == {learner.network.trunk_size}
+    assert {len(v) for v in learner.kept.values()} == {learner.network.trunk_size}

@@ -89,7 +89,7 @@ def test_private_blocks_by_name_with_their_running_statistics(name, make, teach,
     learner = teach(make(name, network=RESNET), digits_lessons[:2])
     assert set(PRIVATE[name]) <= set(learner.private())
     assert set(learner.private()).isdisjoint(learner.shared())
-    kept = {key.removeprefix("private.0.") for key in learner.vectors if key.startswith("private.0.")}
+    kept = {key.removeprefix("private.0.") for key in learner.kept if key.startswith("private.0.")}
     assert kept == set(learner.network.buffers(learner.private()))
     assert bool(kept) == (name != "new-head")
 

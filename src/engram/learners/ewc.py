@@ -34,7 +34,7 @@ class EWC(GradientLearner):
 
     def pull(self) -> Pull | None:
         pairs = [
-            (self.penalty_weight * self.vectors[f"importance.{t}"], self.vectors[f"anchor.{t}"])
+            (self.penalty_weight * self.kept[f"importance.{t}"], self.kept[f"anchor.{t}"])
             for t in range(self.finished_tasks())
         ]
         return Pull.merge(pairs, len(self.network.theta)) if pairs else None
@@ -46,11 +46,11 @@ class EWC(GradientLearner):
 
     def end(self, lesson: Lesson) -> None:
         t = self.finished_tasks()
-        self.vectors[f"importance.{t}"] = self.fisher_information(lesson)
-        self.vectors[f"anchor.{t}"] = self.network.theta[self.held].clone()
+        self.kept[f"importance.{t}"] = self.fisher_information(lesson)
+        self.kept[f"anchor.{t}"] = self.network.theta[self.held].clone()
 
     def finished_tasks(self) -> int:
-        return sum(name.startswith("anchor") for name in self.vectors)
+        return sum(name.startswith("anchor") for name in self.kept)
 
     def fisher_information(self, lesson: Lesson) -> Tensor:
         """The Fisher information of the lesson at the present parameters."""

@@ -55,9 +55,9 @@ class EWCPlusPlus(GradientLearner):
         super().begin(lesson)
         theta = self.network.theta[self.held]
         size = len(theta)
-        running = self.vectors.get("fisher") if self.warm else None
-        self.vectors["fisher"] = theta.new_zeros(size) if running is None else pad(running, size)
-        self.vectors["squares"] = theta.new_zeros(size)  # the mean of this interval's estimates, as it grows
+        running = self.kept.get("fisher") if self.warm else None
+        self.kept["fisher"] = theta.new_zeros(size) if running is None else pad(running, size)
+        self.kept["squares"] = theta.new_zeros(size)  # the mean of this interval's estimates, as it grows
 
     @property
     def estimate_steps(self) -> int:
@@ -65,20 +65,20 @@ class EWCPlusPlus(GradientLearner):
         return int(self.interval) if self.fisher_update == "interval" else 1
 
     def pull(self) -> Pull | None:
-        if "anchor" not in self.vectors:
+        if "anchor" not in self.kept:
             return None
-        return Pull.merge([(self.weight(), self.vectors["anchor"])], len(self.network.theta))
+        return Pull.merge([(self.weight(), self.kept["anchor"])], len(self.network.theta))
 
     def weight(self) -> Tensor:
         return self.strength * self.normalised("importance")
 
     def normalised(self, name: str) -> Tensor:
         """A stored vector as the penalty uses it."""
-        return normalised(self.vectors[name], self.normalise, self.network)
+        return normalised(self.kept[name], self.normalise, self.network)
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         if self.estimator == "empirical":
-            self.vectors["squares"].add_(self.sample_squares(x, y)[self.held], alpha=1 / self.estimate_steps)
+            self.kept["squares"].add_(self.sample_squares(x, y)[self.held], alpha=1 / self.estimate_steps)
         return super().loss(x, y)
 
     def sample_squares(self, x: Tensor, y: Tensor) -> Tensor:
@@ -94,7 +94,7 @@ class EWCPlusPlus(GradientLearner):
     def edit(self) -> None:
         if self.estimator == "batch":
             grad = self.plain_grad[self.held]
-            self.vectors["squares"].addcmul_(grad, grad, value=1 / self.estimate_steps)
+            self.kept["squares"].addcmul_(grad, grad, value=1 / self.estimate_steps)
 
     def after_step(self) -> None:
         if self.is_last_of(self.estimate_steps):
@@ -106,17 +106,17 @@ class EWCPlusPlus(GradientLearner):
 
     def update_fisher(self) -> None:
         """Bring the estimate of the last steps into the running Fisher information."""
-        squares = self.vectors["squares"]
-        self.vectors["fisher"].lerp_(squares, self.alpha)
+        squares = self.kept["squares"]
+        self.kept["fisher"].lerp_(squares, self.alpha)
         squares.zero_()
 
     def end(self, lesson: Lesson) -> None:
         if self.step and self.step < self.estimate_steps:  # or a short task would leave no trace
-            self.vectors["squares"] *= self.estimate_steps / self.step
+            self.kept["squares"] *= self.estimate_steps / self.step
             self.update_fisher()
-        self.vectors["importance"] = self.vectors["fisher"].clone()
-        self.vectors["anchor"] = self.network.theta[self.held].clone()
-        del self.vectors["squares"]
+        self.kept["importance"] = self.kept["fisher"].clone()
+        self.kept["anchor"] = self.network.theta[self.held].clone()
+        del self.kept["squares"]
 
 
 def normalised(values: Tensor, how: str, network: FlatNetwork) -> Tensor:

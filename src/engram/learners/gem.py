@@ -39,16 +39,16 @@ class GEM(GradientLearner):
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
         self.sizes: dict[int, int] = {}  # how many examples are kept of each task, in the order they are kept in
-        self.kept: Split | None = None
+        self.samples: Split | None = None
 
     def prepare(self, lesson: Lesson) -> None:
         """The memories of the other tasks as they enter a step: outputs, samples, places of their labels."""
         super().prepare(lesson)
         self.past: list[tuple[Outputs, Tensor, Tensor]] = []
-        for task, kept in self.memories().items():
+        for task, memory in self.memories().items():
             if task != lesson.index:
                 active, places = self.outputs.active(task, self.loss_over)
-                x, y = kept.batch(slice(None))
+                x, y = memory.batch(slice(None))
                 self.past.append((active, x, pick(places, y)))
         self.gradients = self.network.theta.new_empty(len(self.past), len(self.network.theta))
 
@@ -73,7 +73,7 @@ class GEM(GradientLearner):
 
     def end(self, lesson: Lesson) -> None:
         memories = {**self.memories(), lesson.index: lesson.train.take(self._seen(lesson)[-self.memory :])}
-        self.kept = Split.join(list(memories.values()))
+        self.samples = Split.join(list(memories.values()))
         self.sizes = {task: len(memory) for task, memory in memories.items()}
         self.past, self.gradients = [], torch.empty(0)
 
@@ -88,23 +88,23 @@ class GEM(GradientLearner):
 
     def memories(self) -> dict[int, Split]:
         """What is kept of each task."""
-        if self.kept is None:
+        if self.samples is None:
             return {}
-        places = torch.arange(len(self.kept)).split(list(self.sizes.values()))
-        return {task: self.kept.take(place) for task, place in zip(self.sizes, places)}
+        places = torch.arange(len(self.samples)).split(list(self.sizes.values()))
+        return {task: self.samples.take(place) for task, place in zip(self.sizes, places)}
 
     def state(self) -> State:
         state = super().state()
-        kept = {} if self.kept is None else {f"memory.{name}": t for name, t in self.kept.tensors().items()}
-        format = {} if self.kept is None else self.kept.plain()
-        return State({**state.tensors, **kept}, {**state.plain, "sizes": list(self.sizes.items()), "memory": format})
+        samples = {} if self.samples is None else {f"memory.{name}": t for name, t in self.samples.tensors().items()}
+        format = {} if self.samples is None else self.samples.plain()
+        return State({**state.tensors, **samples}, {**state.plain, "sizes": list(self.sizes.items()), "memory": format})
 
     def load(self, state: State) -> None:
         super().load(state)
         self.sizes = dict(state.plain["sizes"])
-        kept, self.vectors = under("memory.", self.vectors), {}
+        samples, self.kept = under("memory.", self.kept), {}
         format = state.plain.get("memory", state.plain)  # an older state has its scale there
-        self.kept = Split.load(kept, format) if kept else None
+        self.samples = Split.load(samples, format) if samples else None
 
 
 def project(gradient: Tensor, others: Tensor, margin: float = 0.5, ridge: float = 1e-3) -> Tensor:

@@ -54,8 +54,8 @@ class ICaRL(GradientLearner):
 
     def begin(self, lesson: Lesson) -> None:
         if self._distilled(lesson):
-            self.vectors[f"{FROZEN}.theta"] = self.network.theta.clone()
-            self.vectors |= {f"{FROZEN}.{name}": value.clone() for name, value in self.network.buffers().items()}
+            self.kept[f"{FROZEN}.theta"] = self.network.theta.clone()
+            self.kept |= {f"{FROZEN}.{name}": value.clone() for name, value in self.network.buffers().items()}
         super().begin(lesson)
 
     def _distilled(self, lesson: Lesson) -> list[int]:
@@ -77,8 +77,8 @@ class ICaRL(GradientLearner):
     def _thaw(self) -> FlatNetwork:
         """The network as it was before the task."""
         network = self.fresh_network()
-        network.assign(self.vectors[f"{FROZEN}.theta"])
-        network.assign_buffers({name: self.vectors[f"{FROZEN}.{name}"] for name in network.buffers()})
+        network.assign(self.kept[f"{FROZEN}.theta"])
+        network.assign_buffers({name: self.kept[f"{FROZEN}.{name}"] for name in network.buffers()})
         return network
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ class ICaRL(GradientLearner):
     def end(self, lesson: Lesson) -> None:
         super().end(lesson)
         self.frozen = None
-        self.vectors = {name: value for name, value in self.vectors.items() if not name.startswith(f"{FROZEN}.")}
+        self.kept = {name: value for name, value in self.kept.items() if not name.startswith(f"{FROZEN}.")}
 
     # Exemplars and their means.
 

@@ -60,6 +60,6 @@ class Joint(GradientLearner):
     def load(self, state: State) -> None:
         super().load(state)
         self.lessons = [(index, tuple(classes)) for index, classes in state.plain["lessons"]]
-        kept, self.vectors = under("samples.", self.vectors), {}
+        samples, self.kept = under("samples.", self.kept), {}
         format = state.plain.get("samples", state.plain)  # an older state has its scale there
-        self.samples = Split.load(kept, format) if kept else None
+        self.samples = Split.load(samples, format) if samples else None

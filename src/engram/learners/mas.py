@@ -33,16 +33,16 @@ class MAS(GradientLearner):
     importance_samples = setting(2000, "training samples that importance is measured on; 0 is all", at_least=0)
 
     def pull(self) -> Pull | None:
-        if "anchor" not in self.vectors:
+        if "anchor" not in self.kept:
             return None
-        weight = 2 * self.strength * self.vectors["importance"]
-        return Pull.merge([(weight, self.vectors["anchor"])], len(self.network.theta))
+        weight = 2 * self.strength * self.kept["importance"]
+        return Pull.merge([(weight, self.kept["anchor"])], len(self.network.theta))
 
     def end(self, lesson: Lesson) -> None:
         importance = self.sensitivity(lesson)
-        before = self.vectors.get("importance", self.network.theta.new_empty(0))
-        self.vectors["importance"] = importance.add_(pad(before, len(importance)))
-        self.vectors["anchor"] = self.network.theta[self.held].clone()
+        before = self.kept.get("importance", self.network.theta.new_empty(0))
+        self.kept["importance"] = importance.add_(pad(before, len(importance)))
+        self.kept["anchor"] = self.network.theta[self.held].clone()
 
     def sensitivity(self, lesson: Lesson) -> Tensor:
         """The mean over the lesson's samples of |∂‖f(x)‖²/∂θ|, each sample for itself."""

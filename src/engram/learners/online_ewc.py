@@ -19,14 +19,14 @@ class OnlineEWC(EWC):
     decay = setting(1.0, "γ, how much of the old importance stays when a task is added", at_least=0, at_most=1)
 
     def pull(self) -> Pull | None:
-        if "anchor" not in self.vectors:
+        if "anchor" not in self.kept:
             return None
-        importance, anchor = self.vectors["importance"], self.vectors["anchor"]
+        importance, anchor = self.kept["importance"], self.kept["anchor"]
         return Pull.merge([(self.penalty_weight * importance, anchor)], len(self.network.theta))
 
     def end(self, lesson: Lesson) -> None:
         importance = self.fisher_information(lesson)
-        if "importance" in self.vectors:
-            importance += self.decay * pad(self.vectors["importance"], len(importance))
-        self.vectors["importance"] = importance
-        self.vectors["anchor"] = self.network.theta[self.held].clone()
+        if "importance" in self.kept:
+            importance += self.decay * pad(self.kept["importance"], len(importance))
+        self.kept["importance"] = importance
+        self.kept["anchor"] = self.network.theta[self.held].clone()

@@ -51,10 +51,10 @@ class RWalk(EWCPlusPlus):
         super().begin(lesson)
         theta = self.network.theta[self.held]
         for name in ("path", "gained"):  # ω of this interval, and the scores of this task
-            self.vectors[name] = torch.zeros_like(theta)
-        self.vectors["waypoint"] = theta.clone()
+            self.kept[name] = torch.zeros_like(theta)
+        self.kept["waypoint"] = theta.clone()
         if self.fisher_update == "step" and self.score_fisher == "start":
-            self.vectors["metric"] = self.vectors["fisher"].clone()  # F at the waypoint, from which it runs away
+            self.kept["metric"] = self.kept["fisher"].clone()  # F at the waypoint, from which it runs away
 
     def weight(self) -> Tensor:
         return 2 * self.strength * (self.normalised("importance") + self.normalised("score"))
@@ -62,10 +62,10 @@ class RWalk(EWCPlusPlus):
     def edit(self) -> None:
         """−g·Δθ = g·θ − g·θ′: the first half before the step, the second after it, so that nothing is copied."""
         super().edit()
-        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held])
+        self.kept["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held])
 
     def after_step(self) -> None:
-        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
+        self.kept["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
         self._score_around(super().after_step, self.is_last_of(self.interval))
 
     def _score_around(self, update: Callable[[], None], closing: bool) -> None:
@@ -75,26 +75,26 @@ class RWalk(EWCPlusPlus):
         update()
         if closing and self.score_fisher == "end":
             self.close_interval()
-        if closing and "metric" in self.vectors:
-            self.vectors["metric"].copy_(self.vectors["fisher"])
+        if closing and "metric" in self.kept:
+            self.kept["metric"].copy_(self.kept["fisher"])
 
     def close_interval(self) -> None:
         """Add the score of the way since the waypoint, and begin the next interval here."""
-        theta, path, waypoint = self.network.theta[self.held], self.vectors["path"], self.vectors["waypoint"]
+        theta, path, waypoint = self.network.theta[self.held], self.kept["path"], self.kept["waypoint"]
         way = torch.sub(theta, waypoint, out=waypoint)
         gain = path.relu_() if self.clip == "interval" else path
-        fisher = self.vectors.get("metric", self.vectors["fisher"])
-        add_score(self.vectors["gained"], gain, fisher, way, self.damping, self.half)
+        fisher = self.kept.get("metric", self.kept["fisher"])
+        add_score(self.kept["gained"], gain, fisher, way, self.damping, self.half)
         path.zero_()
         waypoint.copy_(theta)
 
     def end(self, lesson: Lesson) -> None:
         self._score_around(partial(super().end, lesson), closing=0 < (self.step or 0) < self.interval)
-        gained = self.vectors.pop("gained").relu_()
-        before = self.vectors.get("score")
-        self.vectors["score"] = gained if before is None else (pad(before, len(gained)) + gained) / 2
+        gained = self.kept.pop("gained").relu_()
+        before = self.kept.get("score")
+        self.kept["score"] = gained if before is None else (pad(before, len(gained)) + gained) / 2
         for name in ("path", "waypoint", "metric"):
-            self.vectors.pop(name, None)
+            self.kept.pop(name, None)
 
 
 def add_score(scores: Tensor, path: Tensor, fisher: Tensor, way: Tensor, damping: float, half: bool = True) -> Tensor:

@@ -33,27 +33,27 @@ class SI(GradientLearner):
         theta = self.network.theta[self.held]
         size = len(theta)
         for name in ("path", "importance"):
-            self.vectors[name] = pad(self.vectors.get(name, theta.new_empty(0)), size)
-        self.vectors["anchor"] = theta.clone()  # new outputs begin where they were initialised
+            self.kept[name] = pad(self.kept.get(name, theta.new_empty(0)), size)
+        self.kept["anchor"] = theta.clone()  # new outputs begin where they were initialised
 
     def pull(self) -> Pull | None:
-        importance, anchor = self.vectors["importance"], self.vectors["anchor"]
+        importance, anchor = self.kept["importance"], self.kept["anchor"]
         if not importance.any():
             return None
         return Pull.merge([(2 * self.strength * importance, anchor)], len(self.network.theta))
 
     def edit(self) -> None:
         """−g·Δθ = g·θ − g·θ′: the first half before the step, the second after it, so that nothing is copied."""
-        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held])
+        self.kept["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held])
 
     def after_step(self) -> None:
-        self.vectors["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
+        self.kept["path"].addcmul_(self.plain_grad[self.held], self.network.theta[self.held], value=-1)
 
     def end(self, lesson: Lesson) -> None:
-        way = self.network.theta[self.held] - self.vectors["anchor"]
-        self.vectors["importance"] += path_importance(self.vectors["path"], way, self.damping)
-        self.vectors["path"].zero_()
-        self.vectors["anchor"] = self.network.theta[self.held].clone()
+        way = self.network.theta[self.held] - self.kept["anchor"]
+        self.kept["importance"] += path_importance(self.kept["path"], way, self.damping)
+        self.kept["path"].zero_()
+        self.kept["anchor"] = self.network.theta[self.held].clone()
 
 
 def path_importance(path: Tensor, way: Tensor, damping: float) -> Tensor:

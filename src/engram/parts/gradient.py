@@ -82,7 +82,7 @@ class GradientLearner(Learner):
         self.criterion = Criterion()
         self.current_pull: Pull | None = None
         self._plain_grad: Tensor | None = None
-        self.vectors: dict[str, Tensor] = {}  # what a method keeps; saved, and counted as its cost
+        self.kept: dict[str, Tensor] = {}  # what a method keeps by name; saved, and counted as its cost
         self.operations = 0  # beside those of the fit
 
     def _values(self, part: type) -> dict[str, Any]:
@@ -318,7 +318,7 @@ class GradientLearner(Learner):
         tensors = {"parameters": network.theta[: network.trunk_size], "heads": network.theta[network.blocks[HEAD]]}
         tensors |= {f"appended.{name}": values.detach() for name, values in network.appended.items()}
         tensors |= {f"buffers.{name}": value for name, value in self.network.buffers().items()}
-        tensors |= self.vectors
+        tensors |= self.kept
         tensors |= self.fit.tensors()
         operations = self.operations + self.fit.operations
         plain = {**self.fit.plain(), "operations": operations, "outputs": self.outputs.state()}
@@ -335,6 +335,6 @@ class GradientLearner(Learner):
         self.fit.load(tensors, state.plain)
         self.rehearsal.load(tensors, state.plain)
         others = self.rehearsal.tensors()
-        self.vectors = {name: value.clone() for name, value in tensors.items() if name not in others}
+        self.kept = {name: value.clone() for name, value in tensors.items() if name not in others}
         self.operations, self.fit.operations = state.plain["operations"], 0
         self.outputs.load(state.plain["outputs"])

@@ -71,7 +71,7 @@ class PartlyPrivate(GradientLearner):
         fresh = self.fresh_network()
         fresh.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
         if last is not None:
-            self.vectors |= self._private_of(last)
+            self.kept |= self._private_of(last)
             for name in self.shared():
                 fresh.theta[fresh.blocks[name]] = self.network.theta[self.network.blocks[name]]
             fresh.assign_buffers(self.network.buffers(self.shared()))
@@ -85,7 +85,7 @@ class PartlyPrivate(GradientLearner):
         return {f"private.{task}": blocks} | {f"private.{task}.{name}": value.clone() for name, value in buffers}
 
     def prepare(self, lesson: Lesson) -> None:
-        frozen = self.vectors and self.trunk == "freeze"
+        frozen = self.kept and self.trunk == "freeze"
         self.network.train_only(self.private() if frozen else None)
         super().prepare(lesson)
 
@@ -100,14 +100,14 @@ class PartlyPrivate(GradientLearner):
 
     def network_of(self, task: int | None) -> FlatNetwork:
         """The network of a finished or the current task, until another finished one is asked for."""
-        if f"private.{task}" not in self.vectors:
+        if f"private.{task}" not in self.kept:
             return self.network
         if self._spare is None:
             self._spare = self.fresh_network()
-        self._spare.assign(torch.cat(list(self._blocks_of(self.vectors[f"private.{task}"]))))
+        self._spare.assign(torch.cat(list(self._blocks_of(self.kept[f"private.{task}"]))))
         start = f"private.{task}."
-        kept = {name[len(start) :]: value for name, value in self.vectors.items() if name.startswith(start)}
-        self._spare.assign_buffers({**self.network.buffers(), **kept})
+        buffers = {name[len(start) :]: value for name, value in self.kept.items() if name.startswith(start)}
+        self._spare.assign_buffers({**self.network.buffers(), **buffers})
         return self._spare
 
     def _blocks_of(self, kept: Tensor) -> Iterator[Tensor]:
@@ -123,5 +123,5 @@ class PartlyPrivate(GradientLearner):
 
     def parameters(self) -> Tensor:
         names = [f"private.{task}" for task in self.outputs.tasks]  # a checkpoint promises no order of its tensors
-        kept = [self.vectors[name] for name in names if name in self.vectors]
-        return torch.cat([*kept, self.network.theta])
+        earlier = [self.kept[name] for name in names if name in self.kept]
+        return torch.cat([*earlier, self.network.theta])
