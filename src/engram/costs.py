@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from engram.core import State
 from engram.networks import HEAD, FlatNetwork
+from engram.networks.expansion import Expansion
 
 BACKWARD = 2  # forward passes that a backward pass counts as
 Call = tuple[nn.Module, int]  # a layer that was called, and its operations
@@ -58,7 +59,7 @@ def _by_layer(trunk: nn.Module, shape: tuple[int, ...]) -> tuple[int, list[Call]
     """All operations for one sample, and those of every layer that has some."""
     layers = [layer for layer in trunk.modules() if _multiplies(layer)]
     known = all(type(module).__module__.startswith(("engram.", "torch.nn.")) for module in trunk.modules())
-    if known and all(isinstance(layer, (nn.Linear, nn.Conv2d)) for layer in layers):
+    if known and all(isinstance(layer, (nn.Linear, nn.Conv2d, Expansion)) for layer in layers):
         calls = _from_shapes(trunk, layers, shape)
         return sum(flops for _, flops in calls), calls
     return _as_torch_counts(trunk, layers, shape)
@@ -116,7 +117,7 @@ def _so_far(counted: Any) -> int:
 def _multiplies(layer: nn.Module) -> bool:
     """Whether a layer has a matrix of its own, and not only to look rows up in."""
     matrices = (p.dim() > 1 for p in layer.parameters(recurse=False))
-    return any(matrices) and not isinstance(layer, (nn.Embedding, nn.EmbeddingBag))
+    return isinstance(layer, Expansion) or (any(matrices) and not isinstance(layer, (nn.Embedding, nn.EmbeddingBag)))
 
 
 def forward_flops(trunk: nn.Module, shape: tuple[int, ...]) -> int:
@@ -131,7 +132,8 @@ def head_flops(network: FlatNetwork, rows: int) -> int:
 
 def step_flops(network: FlatNetwork, shape: tuple[int, ...], rows: int) -> int:
     """Operations of a training step for one sample with so many outputs, of which some blocks may be frozen: forward,
-    the gradient of everything from the first trained block on, and the weights' own gradients of trained ones."""
+    the gradient of everything from the first trained block on, and the weights' own gradients of trained ones that
+    have something to train, which a fixed expansion has not."""
     total, calls = _by_layer(network.trunk, shape)
     blocks = dict.fromkeys(network.trunk.modules_by_name, 0)
     for name, layers in network.trunk.modules_by_name.items():
@@ -140,7 +142,8 @@ def step_flops(network: FlatNetwork, shape: tuple[int, ...], rows: int) -> int:
     blocks[HEAD] = head_flops(network, rows)
     total += blocks[HEAD]
     before = itertools.takewhile(lambda name: not network.is_trained(name), blocks)
-    frozen = [name for name in blocks if not network.is_trained(name)]
+    empty = [name for name, span in network.blocks.items() if name != HEAD and span.start == span.stop]
+    frozen = [name for name in blocks if name in empty or not network.is_trained(name)]
     return 3 * total - sum(blocks[name] for name in (*before, *frozen))
 
 

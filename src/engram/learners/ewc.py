@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.costs import FISHER, head_flops
+from engram.costs import step_flops
 from engram.parts import fisher
 from engram.parts.criterion import ClassWeights
 from engram.parts.gradient import GradientLearner
@@ -59,7 +59,7 @@ class EWC(GradientLearner):
         if 0 < self.fisher_samples < len(data):
             data = data.take(torch.randperm(len(data), generator=draw)[: self.fisher_samples])
         outputs, places = self.outputs.active(lesson.index, self.loss_over)  # the lesson's own, exemplars or not
-        head = head_flops(self.network, outputs.stop - outputs.start)
-        self.operations += len(data) * FISHER * (self.forward_flops + head)
+        rows = outputs.stop - outputs.start  # forward, the outputs' gradients and their products: as much as a step
+        self.operations += len(data) * step_flops(self.network, self.outline.shape, rows)
         values = fisher.diagonal(self.network, data, lambda y: places[y], outputs, self.fisher, draw, self.fisher_batch)
         return values[self.held].clone()

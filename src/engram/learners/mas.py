@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.costs import FISHER, head_flops
+from engram.costs import step_flops
 from engram.parts import fisher
 from engram.parts.criterion import ClassWeights
 from engram.parts.gradient import GradientLearner
@@ -51,8 +51,8 @@ class MAS(GradientLearner):
             draw = generator(self.seed, "importance", lesson.index)
             data = data.take(torch.randperm(len(data), generator=draw)[: self.importance_samples])
         outputs, _ = self.outputs.active(lesson.index, self.loss_over)
-        head = head_flops(self.network, outputs.stop - outputs.start)
-        self.operations += len(data) * FISHER * (self.forward_flops + head)
+        rows = outputs.stop - outputs.start  # forward, the outputs' gradients and their products: as much as a step
+        self.operations += len(data) * step_flops(self.network, self.outline.shape, rows)
         total = torch.zeros_like(self.network.theta)
         for x, _ in data.batches(LOOK):
             sizes = fisher.of_batch(self.network, x, outputs, squared_norm, torch.abs)

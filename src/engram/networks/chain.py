@@ -1,9 +1,10 @@
 """Back-propagation through a chain of linear layers, written straight into the flat gradient.
 
 Autograd makes a new tensor for every gradient, which then has to be brought into the flat vector. A trunk that is a
-plain chain (linear layers, simple activations, dropout, LWTA) is one autograd node here, together with the outputs: its
-backward pass lets every matrix product write its result where it belongs. The loss behind it may be anything, and so
-may the layers before it: of a convolutional trunk the full layers at its end are the chain, the rest is its body.
+plain chain (linear layers, simple activations, dropout, LWTA, fixed expansions) is one autograd node here, together
+with the outputs: its backward pass lets every matrix product write its result where it belongs. The loss behind it may
+be anything, and so may the layers before it: of a convolutional trunk the full layers at its end are the chain, the
+rest is its body.
 Measured by benchmarks/step_cost.py: a quarter of the time of a step, where convolutions do not take most of it.
 """
 
@@ -16,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from engram.networks.expansion import Expansion, Triggering
 from engram.networks.lwta import LWTA
 from engram.networks.trunk import Dropout, Trunk
 
@@ -30,7 +32,7 @@ _ACTIVATIONS: dict[type, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Ten
 }
 _ATEN = torch.ops.aten
 MEAN, IGNORED = 1, -100  # how torch's own cross-entropy sums up, and the label that it would leave out
-_MASKING = (Dropout, LWTA)  # layers that multiply by a mask, which their backward pass needs again
+_MASKING = (Dropout, LWTA, Triggering)  # layers that multiply by a mask, which their backward pass needs again
 
 
 def chain_start(trunk: Trunk) -> int | None:
@@ -39,7 +41,7 @@ def chain_start(trunk: Trunk) -> int | None:
     None if there is no such layer, or no linear one behind it, which for a trunk with a body would be no gain."""
     layers = list(trunk.layers)
     start = len(layers) - 1
-    while start > 0 and isinstance(layers[start], (nn.Linear, *_MASKING, *_ACTIVATIONS)):
+    while start > 0 and isinstance(layers[start], (nn.Linear, Expansion, *_MASKING, *_ACTIVATIONS)):
         start -= 1
     if not layers or not isinstance(layers[start], nn.Flatten):
         return None
@@ -98,6 +100,9 @@ def _forward(network: FlatNetwork, x: Tensor, outputs: Outputs, has_body: bool) 
         if isinstance(layer, nn.Linear):
             values.append(h)
             h, free = torch.addmm(layer.bias, h, layer.weight.t()), True
+        elif isinstance(layer, Expansion):
+            values.append(None)
+            h, free = layer(h), True
         elif isinstance(layer, _MASKING):
             mask = layer.mask(h)
             values.append(mask)
@@ -129,6 +134,8 @@ def _backward(network: FlatNetwork, passed: _Passed, delta: Tensor) -> Tensor:
             put(network.grad_of(layer.bias), delta, None)
             if layer is network.first_linear and not has_body:
                 break
+            delta = delta.mm(layer.weight)
+        elif isinstance(layer, Expansion):
             delta = delta.mm(layer.weight)
         elif isinstance(layer, _MASKING):
             delta = delta if value is None else delta.mul_(value)
