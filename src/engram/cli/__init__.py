@@ -33,6 +33,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     training.resume,
     looking.clean,
     looking.check,
+    data.redundancy,
 )
 
 

@@ -48,7 +48,7 @@ def show(
     figure: Figure = "",
     as_json: Json = False,
 ) -> None:
-    """One run in full: accuracy on every task, metrics, costs, settings."""
+    """One run in full: accuracies, metrics, costs, settings."""
     from engram.runs import record_of
 
     check_figure(figure)

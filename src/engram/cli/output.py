@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -45,14 +45,30 @@ def others_printing() -> contextlib.AbstractContextManager[Any]:
 @contextlib.contextmanager
 def waiting(text: str) -> Iterator[None]:
     """On a terminal: a sign of life and the time, for work that cannot say how much is left."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn
 
-    terminal = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as shown:
+    with _progress(SpinnerColumn()) as shown:
         shown.add_task(harmless(text), total=None)
         yield
+
+
+@contextlib.contextmanager
+def working(text: str) -> Iterator[Callable[[float], None]]:
+    """On a terminal: a bar, for work that says which share of it is done."""
+    from rich.progress import BarColumn
+
+    with _progress(BarColumn()) as shown:
+        task = shown.add_task(harmless(text), total=1.0)
+        yield lambda share: shown.update(task, completed=share)
+
+
+def _progress(sign: Any) -> Any:
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    terminal = Console(stderr=True)
+    columns = (sign, TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    return Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
 
 
 def print_json(value: Any) -> None:

@@ -136,7 +136,7 @@ def run(
 
 
 def demo(jobs: Jobs = 0, store: Place = STORE, figure: Figure = "engram-demo.png", as_json: Json = False) -> None:
-    """Eight learners on real digits, three seeds each: table and figure."""
+    """Eight learners on real digits, three seeds: table and figure."""
     from engram.demo import demo_runs
 
     check_figure(figure)

@@ -1,10 +1,11 @@
-"""Figures that compare rows of a table: points in a plane, and lines along a varied setting."""
+"""Figures that compare: points in a plane, lines along a varied setting, matrices."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from engram.reports.content import Plane, Series
+from engram.reports.content import Plane, Series, Squares
+from engram.reports.harmless import harmless
 
 MARKERS = "osD^vP*X"
 
@@ -49,6 +50,20 @@ def draw_series(content: Series) -> Any:
     panel.grid(axis="y", alpha=0.25)
     outside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "fontsize": 8} if many else {}
     panel.legend(frameon=False, **outside)
+    return figure
+
+
+def draw_squares(content: Squares) -> Any:
+    """A panel a matrix, dark for 0 and bright for 1."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6 * len(content.matrices) + 0.8, 4.6), layout="constrained")
+    panels = figure.subplots(1, len(content.matrices), squeeze=False)[0]
+    for panel, (title, matrix) in zip(panels, content.matrices.items(), strict=True):
+        picture = panel.imshow(matrix, vmin=0, vmax=1, cmap="viridis", interpolation="antialiased")
+        panel.set_title(harmless(title), fontsize=9, parse_math=False)
+        panel.tick_params(labelsize=7)
+    figure.colorbar(picture, ax=panels, label=content.bar, shrink=0.8)
     return figure
 
 

@@ -108,7 +108,15 @@ class Spans:
     bars: Mapping[tuple[str, str], tuple[float, float, float]]
 
 
-Drawing = TaskPanels | Plane | Series | Phases | Spans
+@dataclass(frozen=True)
+class Squares:
+    """Square matrices of numbers from 0 to 1, each under its title."""
+
+    matrices: Mapping[str, Any]
+    bar: str
+
+
+Drawing = TaskPanels | Plane | Series | Phases | Spans | Squares
 
 
 @dataclass(frozen=True)

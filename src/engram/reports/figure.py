@@ -10,8 +10,8 @@ from typing import Any
 from engram import files
 from engram.errors import BadSetting
 from engram.record import Record
-from engram.reports.comparison_figures import draw_plane, draw_series
-from engram.reports.content import Drawing, Phases, Plane, Series, Spans, TaskPanels
+from engram.reports.comparison_figures import draw_plane, draw_series, draw_squares
+from engram.reports.content import Drawing, Phases, Plane, Series, Spans, Squares, TaskPanels
 from engram.reports.progress_figure import draw_panels, progress
 from engram.reports.two_task_figures import draw_phases, draw_spans
 
@@ -21,6 +21,7 @@ DRAWN_BY: dict[type, Callable[[Any], Any]] = {
     Series: draw_series,
     Phases: draw_phases,
     Spans: draw_spans,
+    Squares: draw_squares,
 }
 DOTS_PER_INCH = 130
 
@@ -37,8 +38,13 @@ def png(content: Drawing) -> bytes:
 
 
 def draw_progress(records: Sequence[Record], path: Path) -> Path:
-    """One panel a method, a row or more a stream, in a file; or a sentence about why it cannot be written."""
-    figure = drawn(progress(records))
+    """One panel a method, a row or more a stream."""
+    return save(progress(records), path)
+
+
+def save(content: Drawing, path: Path) -> Path:
+    """A figure in a file, or a sentence about why it cannot be written."""
+    figure = drawn(content)
     try:
         with files.replacing(path.resolve()) as file:  # a link stays one
             figure.savefig(file, dpi=DOTS_PER_INCH, format=path.suffix[1:] or None)
