@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
     @property
     def growth(self) -> Growth:
-        return self.node.path[-1]
+        return self.node.last
 
     def family(self) -> tuple[str, str]:
         return self.node.learner, self.node.network.name
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
             len(outline.classes),
             changes,
         ]
-        return json.dumps([*parts, len(self.node.path) > 1], sort_keys=True, default=str)
+        return json.dumps([*parts, self.node.depth > 1], sort_keys=True, default=str)
 
     def presented(self) -> int:
         """Samples that training goes through, not counting those that a learner keeps from earlier lessons."""
@@ -136,7 +136,7 @@ def _paces(kinds: Mapping[str, Sequence[Asked]]) -> dict[str, Pace]:
 
 def _middle(nodes: Sequence[Asked]) -> Asked:
     """Between short and long paths: where time grows with the number of lessons this one takes the mean."""
-    return sorted(nodes, key=lambda asked: (len(asked.node.path), asked.presented()))[len(nodes) // 2]
+    return sorted(nodes, key=lambda asked: (asked.node.depth, asked.presented()))[len(nodes) // 2]
 
 
 def _pace(asked: Asked) -> Pace:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
+from itertools import accumulate, takewhile
 from typing import Any
 
 from engram.core import Step
@@ -62,14 +63,18 @@ class Growth:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A learner (by name, network and seed) on a stream (by its spec), after the lessons of `path`."""
+    """A learner (by name, network and seed) on a stream (by its spec), after the lessons of `path`.
+
+    It holds the last of them and its parent: whole paths would need memory by the square of their length."""
 
     learner: str
     network: Blueprint
     seed: int
     stream: Mapping[str, Any]
     validation: float
-    path: tuple[Growth, ...] = ()
+    last: Growth = Growth((), {})  # an untrained node has learned nothing
+    depth: int = 0  # how many lessons it had
+    _parent: Node | None = field(default=None, repr=False)
 
     def child(
         self,
@@ -84,13 +89,24 @@ class Node:
 
     def after(self, growth: Growth) -> Node:
         """The node that this lesson makes of this one."""
-        node = replace(self, path=(*self.path, growth))
-        node.__dict__["parent"] = self  # whose key is known
-        return node
+        return replace(self, last=growth, depth=self.depth + 1, _parent=self)
 
-    @cached_property
+    @property
     def parent(self) -> Node:
-        return replace(self, path=self.path[:-1])
+        """The node that the last lesson made this one of; an untrained node is its own."""
+        return self._parent or self
+
+    @property
+    def path(self) -> tuple[Growth, ...]:
+        """All its lessons, the first one first."""
+        return tuple(node.last for node in reversed(list(self._back())))
+
+    def _back(self) -> Iterator[Node]:
+        """This node, its parent, and so on to the one that had the first lesson."""
+        node = self
+        while node.depth:
+            yield node
+            node = node.parent
 
     @property
     def tasks(self) -> tuple[int, ...]:
@@ -100,19 +116,26 @@ class Node:
     @cached_property
     def measured(self) -> tuple[int, ...] | None:
         """The places, among the tasks seen, of those that are measured here; None if these are all."""
-        last = self.path[-1]
-        if last.evaluate == "all":
+        if self.last.evaluate == "all":
             return None
-        return tuple(map(self.tasks.index, last.tasks)) if last.evaluate == "current" else ()
+        return tuple(map(self.tasks.index, self.last.tasks)) if self.last.evaluate == "current" else ()
 
     @cached_property
     def key(self) -> str:
-        if not self.path:
+        if not self.depth:
             network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
             parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
             return _hash(*parts, *filter(None, [self._code()]))
-        last = self.path[-1]
+        for ancestor in self._nameless():
+            ancestor.key  # noqa: B018
+        last = self.last
         return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured())
+
+    def _nameless(self) -> list[Node]:
+        """The ancestors that have no key yet, the oldest first: each then finds its parent's, where asking one through
+        the other would be out of Python's depth after some 450 lessons."""
+        ancestors = takewhile(lambda node: "key" not in vars(node), self.parent._back())
+        return list(ancestors)[::-1]
 
     def _code(self) -> dict[str, Any]:
         """What of the code can change bits beyond `BITS`: a change of the method alone, code that is not ours."""
@@ -133,7 +156,7 @@ class Node:
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that matter here: those marked `late` do nothing before the second lesson."""
         known = learner_settings(self.learner)
-        return {name: v for name, v in _changed(known, settings).items() if len(self.path) > 1 or not known[name].late}
+        return {name: v for name, v in _changed(known, settings).items() if self.depth > 1 or not known[name].late}
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
@@ -149,7 +172,7 @@ class Node:
 
     def stored(self) -> tuple[Any, str | None]:
         """What the store keeps of it: its last lesson and its parent's key; after the first lesson all there is."""
-        return (self.path[-1].to_json(), self.parent.key) if len(self.path) > 1 else (self.to_json(), None)
+        return (self.last.to_json(), self.parent.key) if self.depth > 1 else (self.to_json(), None)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Node:
@@ -160,13 +183,8 @@ class Node:
         return root.lineage(data["path"])[-1]
 
     def lineage(self, growths: Sequence[Sequence[Any]]) -> list[Node]:
-        """This node and those that lessons (as JSON) make of it one after another. Each has its key before the next
-        one asks for it: a key that had to go back to the root would be out of Python's depth after some 450 lessons."""
-        nodes = [self]
-        for growth in growths:
-            nodes.append(nodes[-1].after(Growth.from_json(*growth)))
-            nodes[-1].key  # noqa: B018
-        return nodes
+        """This node and those that lessons (as JSON) make of it one after another."""
+        return list(accumulate(growths, lambda node, growth: node.after(Growth.from_json(*growth)), initial=self))
 
 
 def own_to_json(own: Mapping[str, Origin]) -> dict[str, Any]:

@@ -105,9 +105,9 @@ class Run:
             yield [*joint, *isolated]
         keys = [[node.key for node in nodes] for nodes in (path, joint, isolated)]
         network = dict(path[-1].network.settings) if len(self.networks) > 1 else {}
-        chosen = [{**node.path[-1].settings, **network} for node in path]
+        chosen = [{**node.last.settings, **network} for node in path]
         all_grown = [node.key for node in [*grown, *joint, *isolated]]
-        beginnings = list(dict.fromkeys(node.key for node in grown if len(node.path) == 1))
+        beginnings = list(dict.fromkeys(node.key for node in grown if node.depth == 1))
         search = _operations(grown, outcomes)
         decisions = list(kept.decisions)
         return Result(keys[0], chosen, keys[1], keys[2], all_grown, beginnings, kept.stop, kept.ties, decisions, search)
@@ -120,13 +120,13 @@ class Run:
         known = learner_settings(plain)
         grown: list[Node] = []
         for node in path:
-            chosen = node.path[-1].settings
+            chosen = node.last.settings
             kept = {name: chosen[name] for name in (TRAINING if "rate" in known else known) if name in chosen}
             settings = {name: kept.get(name, setting.default) for name, setting in known.items()}
             if settings.get("iterations"):  # as many steps as the tasks had one after another
                 settings["iterations"] *= len(grown) + 1
             grown.append(root.child(range(len(grown) + 1), settings))
-        last = dict(grown[-1].path[-1].settings)
+        last = dict(grown[-1].last.settings)
         if last.get("iterations"):
             last["iterations"] //= len(path)
         return grown, [root.child([len(path) - 1], last)]

@@ -67,7 +67,7 @@ def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings:
     Where the node's checkpoint was dropped or is damaged the node is grown again, to the same bits.
     """
     learner = create(node.learner, stream.outline, node.seed, node.network, settings)
-    if node.path:
+    if node.depth:
         learner.load(_state_at(node, store, stream, watch))
     return learner
 
@@ -79,7 +79,7 @@ def _state_at(node: Node, store: Store, stream: Stream, watch: Watch) -> State:
     if state is not None:
         return state
     lost = [node]
-    while lost[-1].parent.path and not store.has_state(lost[-1].parent.key):
+    while lost[-1].parent.depth and not store.has_state(lost[-1].parent.key):
         lost.append(lost[-1].parent)
     for ancestor in lost[:0:-1]:
         _grow_again(ancestor, store, stream, watch)
@@ -93,7 +93,7 @@ def _grow_again(node: Node, store: Store, stream: Stream, watch: Watch) -> State
 
 def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
     """Teach the last lesson of the node's path to the learner at its parent, measure, and commit."""
-    growth, (spec, parent) = node.path[-1], node.stored()
+    growth, (spec, parent) = node.last, node.stored()
     learner = learner_at(node.parent, store, stream, watch, growth.settings)
     lesson = Lesson.union([stream[task].lesson() for task in growth.tasks])
     try:
@@ -152,7 +152,7 @@ class _Teaching:
         return self.earlier_seconds + time.monotonic() - self.began
 
     def run(self, lesson: Lesson, watch: Watch) -> None:
-        growth = self.node.path[-1]
+        growth = self.node.last
         seen = [self.stream[task] for task in (self.node.tasks if growth.every else growth.tasks[-1:])]
         for step in self.learner.learn(lesson):
             if growth.is_moment(step) and step.done not in self.curve:
@@ -181,7 +181,7 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, 
     seconds = teaching.seconds
     parameters = learner.parameters().detach().float().contiguous().numpy()
     if not np.isfinite(parameters).all():  # the last step of a lesson can spoil them, and no loss comes after it
-        last = stream[node.path[-1].tasks[-1]]
+        last = stream[node.last.tasks[-1]]
         value = parameters[~np.isfinite(parameters)][0]
         raise Diverged(f"a parameter became {value} at the end of task {last.index + 1} ({last.name}); lower the rate")
     result = _evaluation(node, learner, stream, _still_true(node, learner, lesson, teaching.store))
@@ -192,7 +192,7 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, 
         multi=result.shares["multi"],
         per_class=result.per_class,
         validation=result.validation,
-        curves=curves_of(sorted(teaching.curve.items()), node.path[-1].every > 0),
+        curves=curves_of(sorted(teaching.curve.items()), node.last.every > 0),
         cost=Cost(itemise(learner.state()), learner.flops(), seconds, learner.uncounted),
         parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
         union=result.union,
@@ -204,7 +204,7 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, 
 def _evaluation(node: Node, learner: Learner, stream: Stream, before: Row | None) -> Evaluation:
     """Of all tasks seen (of those before the lesson as the row says that is still true, if there is one), or of those
     that are asked for; then too on the validation data of the current ones, which is what protocols choose by."""
-    current = [stream[task] for task in node.path[-1].tasks]
+    current = [stream[task] for task in node.last.tasks]
     if node.measured is not None:
         return replace(evaluate(learner, current if node.measured else [], current), union={}, per_class={})
     if before is not None:
@@ -219,9 +219,9 @@ def _still_true(node: Node, learner: Learner, lesson: Lesson, store: Store) -> R
     """What was measured at the parent, if this lesson can have changed nothing of it and it was measured by a machine
     of this kind: another could see other scores."""
     changed = learner.changed_by(lesson) if learner.needs_task else None
-    if changed is None or node.measured is not None or not node.parent.path:
+    if changed is None or node.measured is not None or not node.parent.depth:
         return None
-    if {*changed, *node.path[-1].tasks} & {*node.parent.tasks}:
+    if {*changed, *node.last.tasks} & {*node.parent.tasks}:
         return None
     row = store.row(node.parent.key)
     return row if row is not None and row.places is None and row.machine == this_machine() else None

@@ -41,7 +41,7 @@ class Crew:
             board.lost(node, "struck by lightning")
             return
         grow(node, self.store, stream)
-        self.grown.append((node.seed, len(node.path)))
+        self.grown.append((node.seed, node.depth))
         board.grown(node)
 
     def close(self):

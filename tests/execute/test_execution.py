@@ -153,7 +153,7 @@ def test_task_level_keeps_the_best_validation_accuracy_on_the_current_task(store
         children = [parent.child([task], settings) for settings in run.grid]
         values = [store.row(child.key).validation["single"][-1] for child in children]
         kept = children[values.index(max(values))]
-        assert dict(kept.path[-1].settings) == chosen
+        assert dict(kept.last.settings) == chosen
         assert kept.key == result["path"][task]
         parent = kept
 

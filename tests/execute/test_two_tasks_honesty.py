@@ -89,7 +89,7 @@ def test_two_permutations_are_measured_each_under_its_own(tmp_path):
 def test_a_learner_that_is_told_the_task_is_read_with_its_heads(tmp_path):
     store = Store(tmp_path)
     record = done(two_tasks("realistic", **{**ONE, "heads": "per-task"}), store)
-    (last,) = [store.row(node.key) for node in nodes(store) if len(node.path) == 2]
+    (last,) = [store.row(node.key) for node in nodes(store) if node.depth == 2]
     store.close()
     assert (record.head, record.rows[-1].single) == ("multi", None)
     assert record.curves[-1].tasks[-1] == last.multi
@@ -106,7 +106,7 @@ def test_references_take_as_many_steps_as_the_tasks_one_after_another(tmp_path):
     store = Store(tmp_path)
     run = prepare("d5-5a-digits", "finetune", protocol="realistic", references=True, settings=ONE)
     done(run, store)
-    references = [node for node in nodes(store) if not node.path[-1].every]
+    references = [node for node in nodes(store) if not node.last.every]
     store.close()
-    steps = {node.path[-1].tasks: node.path[-1].settings["iterations"] for node in references}
+    steps = {node.last.tasks: node.last.settings["iterations"] for node in references}
     assert steps == {(0,): GRID["iterations"], (0, 1): 2 * GRID["iterations"], (1,): GRID["iterations"]}

@@ -56,7 +56,7 @@ def test_the_second_rates_share_the_first_task(store):
     firsts, seconds = first_nodes(store), second_nodes(store)
     assert {node.parent.key for node in seconds} == {node.key for node in firsts}
     for first in firsts:
-        rates = [node.path[-1].settings["rate"] for node in seconds if node.parent.key == first.key]
+        rates = [node.last.settings["rate"] for node in seconds if node.parent.key == first.key]
         assert sorted(rates, reverse=True) == GRID["second_rate"]
 
 

@@ -50,8 +50,8 @@ def nodes(store: Store) -> list[Node]:
 
 
 def first_nodes(store: Store) -> list[Node]:
-    return [node for node in nodes(store) if len(node.path) == 1]
+    return [node for node in nodes(store) if node.depth == 1]
 
 
 def second_nodes(store: Store) -> list[Node]:
-    return [node for node in nodes(store) if len(node.path) == 2]
+    return [node for node in nodes(store) if node.depth == 2]

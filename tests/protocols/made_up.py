@@ -49,7 +49,7 @@ class World:
     def outcome(self, node: Node, protocol: Protocol) -> Outcome:
         if key_of(node) in self.failed:
             return Outcome(error=Diverged(f"{key_of(node)} diverged"))
-        lessons = len(node.path)
+        lessons = node.depth
         if lessons == 1:
             curves = self.first.get(key_of(node), {"d1": (0.1, 0.5), "d1_validation": (0.1, 0.5)})
             found = row(curves["d1"], validation=curves.get("d1_validation", ()))

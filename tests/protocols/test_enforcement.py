@@ -31,7 +31,7 @@ def cheating(name, look):
             while True:
                 outcomes = yield wanted
                 for node, outcome in zip(wanted, outcomes, strict=True):
-                    if len(node.path) == 2:
+                    if node.depth == 2:
                         look(outcome)
                 try:
                     wanted = inner.send(outcomes)

@@ -31,8 +31,8 @@ def test_every_policy_measures_what_is_asked_for(name, evaluate, expected):
             policy.send([Outcome((0.5,))])
     except StopIteration as end:
         path = end.value.path
-    assert [node.path[-1].evaluate for node in path] == expected
-    assert {node.path[-1].curve for node in path} == {(3,)}
+    assert [node.last.evaluate for node in path] == expected
+    assert {node.last.curve for node in path} == {(3,)}
 
 
 def test_the_option_is_written_in_one_way():

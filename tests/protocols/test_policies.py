@@ -24,7 +24,7 @@ def drive(name, tasks, grid, outcome):
             grown += paths
             nodes = policy.send([outcome(path) for path in paths])
     except StopIteration as end:
-        return [node.path[-1].settings["rate"] for node in end.value.path], grown
+        return [node.last.settings["rate"] for node in end.value.path], grown
 
 
 def fine(path):

@@ -57,8 +57,8 @@ def test_realistic_retrains_only_what_was_best_on_the_first_task(settings):
 @pytest.mark.parametrize("name", ["realistic", "prescient"])
 def test_the_path_that_is_kept_is_a_node_and_its_child(name):
     begun, retrained = World().drive(make(name)).path
-    assert (begun.path[-1].tasks, retrained.path[-1].tasks) == ((0,), (1,))
-    assert retrained.path[-1].settings == {**begun.path[-1].settings, "rate": 0.03}
+    assert (begun.last.tasks, retrained.last.tasks) == ((0,), (1,))
+    assert retrained.last.settings == {**begun.last.settings, "rate": 0.03}
     assert [growth.every for growth in retrained.path] == [50, 50]
     assert [growth.every for growth in World().drive(make(name, every=7)).path[1].path] == [7, 7]
 

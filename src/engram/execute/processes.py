@@ -118,11 +118,11 @@ class _Process:
         """What the worker has to be told of a node: one that it knows (or an untrained one), and the lessons since.
         The whole path of each node would be more and more to tell."""
         growths = []
-        while node.path and node.key not in self.told:
+        while node.depth and node.key not in self.told:
             self.told.add(node.key)
-            growths.append(node.path[-1].to_json())
+            growths.append(node.last.to_json())
             node = node.parent
-        return [node.key if node.path else node.to_json(), growths[::-1]]
+        return [node.key if node.depth else node.to_json(), growths[::-1]]
 
     def answers(self) -> Iterator[dict[str, Any]]:
         """Whole lines that have arrived; the last thing a dead worker says is `died`."""

@@ -36,7 +36,7 @@ class Walk:
 
     def outcome(self, node: Node, row: Row) -> Outcome:
         """What the run's policy may know of a grown node."""
-        return outcome_of(row, self.run.head, len(node.path), self.run.policy.sees)
+        return outcome_of(row, self.run.head, node.depth, self.run.policy.sees)
 
     def tell(self, key: str, outcome: Outcome) -> None:
         self._outcomes[key] = self._told.setdefault(key, outcome)  # what was shown once is not shown anew

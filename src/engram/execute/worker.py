@@ -42,7 +42,7 @@ class Worker:
         """The node that some lessons make of one that was named before, or of one that is described."""
         known = self.nodes[start] if isinstance(start, str) else Node.from_json(start)
         nodes = known.lineage(growths)
-        self.nodes |= {node.key: node for node in nodes if node.path}
+        self.nodes |= {node.key: node for node in nodes if node.depth}
         return nodes[-1]
 
     def _answer(self, line: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Prescient(TwoTasks):
         second = [
             node
             for k, start in zip(places, starts, strict=True)
-            for node in self.retrainings(start, first[k].path[-1].settings)
+            for node in self.retrainings(start, first[k].last.settings)
         ]
         outcomes = yield second
         ranking = by_highest({k: outcomes[k] for k in grown(outcomes)}, "union")

@@ -56,7 +56,7 @@ class Realistic(TwoTasks):
         on_first = f"best accuracy on the first task, {self._data}"
         decisions = decision(on_first, [*map(chosen_of, first)], by_first.scores, chosen)
         starts = yield from self.starting_points([first[chosen]], [outcomes[chosen]])
-        second = self.retrainings(starts[0], first[chosen].path[-1].settings)
+        second = self.retrainings(starts[0], first[chosen].last.settings)
         outcomes = yield second
         retrained = _measured(outcomes, self.second_curve)
         moments = stops(retrained, self.second_curve, self.stop_fraction)

@@ -21,7 +21,7 @@ Grown = Generator[list[Node], list[Outcome], list[Node]]
 
 def chosen_of(node: Node) -> dict[str, Any]:
     """What there was to choose for a first task: the settings of network and learner."""
-    return {**node.network.settings, **node.path[-1].settings}
+    return {**node.network.settings, **node.last.settings}
 
 
 class TwoTasks(Protocol):
@@ -73,7 +73,7 @@ class TwoTasks(Protocol):
     def _at_best(self, node: Node, outcome: Outcome) -> Node:
         later = outcome.curves[self.first_curve][1:]
         step = outcome.steps[1 + later.index(max(later))]
-        return node.parent.child([0], {**node.path[-1].settings, "iterations": step}, every=self.every)
+        return node.parent.child([0], {**node.last.settings, "iterations": step}, every=self.every)
 
     def retrainings(self, start: Node, settings: Mapping[str, Any]) -> list[Node]:
         """The second task from there, with these settings and every rate."""
