@@ -219,9 +219,33 @@ def test_a_plain_loss_needs_no_autograd_and_has_the_same_bits(dropout, make, tea
     assert torch.equal(plain.parameters(), through.parameters())
 
 
-def test_a_loss_that_is_not_plain_is_not_taken_for_one(make, digits_lessons):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("ewc++", {}),
+        ("ewc++", {"estimator": "empirical"}),
+        ("rwalk", {"exemplars": 5}),
+        ("finetune", {"exemplars": 5, "loss_over": "task"}),
+        ("finetune", {"heads": "masked", "loss_over": "seen"}),
+        ("icarl", {}),
+        ("icarl", {"exemplar_budget": 12, "mixing": "balanced"}),
+    ],
+)
+def test_methods_that_need_no_autograd_have_the_same_bits_with_it(name, settings, make, teach, digits_lessons):
+    direct, through = (make(name, **settings) for _ in range(2))
+    through.can_be_direct = lambda: False
+    for learner in (direct, through):
+        next(learner.learn(digits_lessons[0]))
+        assert (learner.fit.material.direct is not None) == (learner is direct)
+        teach(learner, digits_lessons[:3])
+    assert torch.equal(direct.parameters(), through.parameters())
+    assert all(torch.equal(direct.kept[key], through.kept[key]) for key in through.kept)
+
+
+def test_a_loss_that_is_not_plain_is_not_taken_for_one(make, teach, digits_lessons):
     weighted, own = make("finetune", class_weighted=True), make("finetune")
+    gap = teach(make("icarl", heads="masked"), digits_lessons[2:3])  # outputs that no class was seen of lie between
     own.loss = lambda x, y: own.network.training_scores(x, own.active).square().mean()
-    for learner in (weighted, own):
+    for learner in (weighted, own, gap):
         next(learner.learn(digits_lessons[0]))
         assert learner.fit.material.direct is None

@@ -76,10 +76,9 @@ class EWCPlusPlus(GradientLearner):
         """A stored vector as the penalty uses it."""
         return normalised(self.kept[name], self.normalise, self.network)
 
-    def loss(self, x: Tensor, y: Tensor) -> Tensor:
+    def before_step(self, x: Tensor, y: Tensor) -> None:
         if self.estimator == "empirical":
             self.kept["squares"].add_(self.sample_squares(x, y)[self.held], alpha=1 / self.estimate_steps)
-        return super().loss(x, y)
 
     def sample_squares(self, x: Tensor, y: Tensor) -> Tensor:
         """The mean of the samples' squared gradients, each of the loss that it has in training."""

@@ -89,6 +89,18 @@ class ICaRL(GradientLearner):
         weights = torch.ones_like(targets).index_fill_(1, self.unseen, 0)
         return F.binary_cross_entropy_with_logits(scores, targets, weights, reduction="sum") / weights.sum()
 
+    def direct(self, x: Tensor, y: Tensor) -> Tensor:
+        targets = self.targets(x, y)
+
+        def rule(scores: Tensor) -> tuple[Tensor, Tensor]:
+            delta = torch.sigmoid(scores).sub_(targets).div_(targets.numel())
+            return F.binary_cross_entropy_with_logits(scores, targets), delta
+
+        return self.network.direct_loss(x, self.span, rule)
+
+    def can_be_direct(self) -> bool:
+        return self.unseen is None
+
     def targets(self, x: Tensor, y: Tensor) -> Tensor:
         """One-hot for the lesson's classes, what the frozen network says for the others."""
         targets = x.new_zeros(len(x), self.span.stop - self.span.start).scatter_(1, y[:, None], 1.0)

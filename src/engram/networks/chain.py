@@ -30,8 +30,7 @@ _ACTIVATIONS: dict[type, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Ten
     nn.Tanh: (torch.tanh_, lambda delta, value: delta.mul_(1 - value.square())),
     nn.Sigmoid: (torch.sigmoid_, lambda delta, value: delta.mul_(value * (1 - value))),
 }
-_ATEN = torch.ops.aten
-MEAN, IGNORED = 1, -100  # how torch's own cross-entropy sums up, and the label that it would leave out
+Rule = Callable[[Tensor], tuple[Tensor, Tensor]]  # of scores a loss, and its gradient with respect to them
 _MASKING = (Dropout, LWTA, Triggering)  # layers that multiply by a mask, which their backward pass needs again
 
 
@@ -55,15 +54,13 @@ def chain_scores(network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
     return scores if outputs.mask is None else scores + outputs.mask
 
 
-def direct_loss(network: FlatNetwork, x: Tensor, y: Tensor, outputs: Outputs) -> Tensor:
-    """The mean cross-entropy of a batch, with its gradient in `network.grad`: what autograd would call, called in the
-    same order without it. For a chain without a body and outputs without a mask."""
+def direct_loss(network: FlatNetwork, x: Tensor, outputs: Outputs, rule: Rule) -> Tensor:
+    """The loss of a batch, with its gradient in `network.grad`: what autograd would call, called in the same order
+    without it. For a chain without a body."""
     passed = _forward(network, x, outputs, has_body=False)
-    log_p = torch.log_softmax(passed.scores, 1)
-    loss, weight = _ATEN.nll_loss_forward(log_p, y, None, MEAN, IGNORED)
-    delta = _ATEN.nll_loss_backward(torch.ones_like(loss), log_p, y, None, MEAN, IGNORED, weight)
+    loss, delta = rule(passed.scores if outputs.mask is None else passed.scores + outputs.mask)
     network.grad_is_stale = True
-    _backward(network, passed, _ATEN._log_softmax_backward_data(delta, log_p, 1, log_p.dtype))
+    _backward(network, passed, delta)
     if network.appended:
         network.grad[network.blocks["head"].stop :].zero_()
     return loss

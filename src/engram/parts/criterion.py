@@ -9,6 +9,8 @@ from torch import Tensor
 from engram.core import pick
 from engram.settings import setting
 
+_ATEN = torch.ops.aten
+MEAN, IGNORED = 1, -100  # how torch's own cross-entropy sums up, and the label that it would leave out
 STATISTICS = setting(
     "plain",
     "where class_weighted: importance from the gradient of the plain loss (a second backward pass) or of the weighted",
@@ -39,6 +41,13 @@ class Criterion:
         losses = F.cross_entropy(scores, y, reduction="none")
         self.plain_loss = losses.mean() if self.plain else None
         return (losses * pick(self.weights, y)).mean()
+
+    def with_gradient(self, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss without weights, and its gradient with respect to the scores: what autograd would call."""
+        log_p = torch.log_softmax(self.masked(scores, y), 1)
+        loss, weight = _ATEN.nll_loss_forward(log_p, y, None, MEAN, IGNORED)
+        delta = _ATEN.nll_loss_backward(torch.ones_like(loss), log_p, y, None, MEAN, IGNORED, weight)
+        return loss, _ATEN._log_softmax_backward_data(delta, log_p, 1, log_p.dtype)
 
     def of_samples(self, scores: Tensor, y: Tensor, weighted: bool) -> Tensor:
         """Each sample's own."""

@@ -1,6 +1,6 @@
 """Fit: one network, fitted to one split. The loop of everything that is trained by gradients.
 
-    ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )*
+    ( batch ─▶ before_step ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )*
 
 A fit owns the optimiser, its rate, the position, when to stop, and what of these is saved. Who owns the fit has the
 network and says what a step does with it. Several networks are fitted to the same batches in `lockstep`.
@@ -33,6 +33,8 @@ class Owner(Protocol):
 
     network: FlatNetwork
 
+    def before_step(self, x: Tensor, y: Tensor) -> None: ...
+
     def loss(self, x: Tensor, y: Tensor) -> Tensor: ...
 
     def differentiate(self, loss: Tensor) -> None: ...
@@ -54,8 +56,7 @@ class Material:
     `places` has for every label its place among the outputs; `epoch` gives the batches of an epoch as positions in the
     data, of which there are `per_epoch`; `source` the generator of a step's random numbers; `name` is for messages.
     `augmented` makes of a batch what the step with this number learns from.
-    `direct` are the outputs over which the loss is the plain cross-entropy, if that is all that the owner would do in
-    `loss` and `differentiate` and the network can do it by itself.
+    `direct` takes the place of the owner's `loss` and `differentiate`, where both can be had at once and faster.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Material:
     source: Callable[[int], torch.Generator]
     sample_flops: int
     augmented: Callable[[Tensor, int], Tensor] | None = None
-    direct: Outputs | None = None
+    direct: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 class Fit:
@@ -139,11 +140,12 @@ class Fit:
         if trunk.draws:
             trunk.reseed(material.source(step))
         y = pick(material.places, y)
+        owner.before_step(x, y)
         if material.direct is None:
             loss = owner.loss(x, y)
             owner.differentiate(loss)
         else:
-            loss = owner.network.direct_loss(x, y, material.direct)
+            loss = material.direct(x, y)
         self.check(loss.item())
         owner.edit()
         owner.descend()
@@ -207,6 +209,9 @@ class Plain:
     def __init__(self, network: FlatNetwork, outputs: Outputs, values: Mapping[str, Any], validation: Split | None):
         self.network, self.outputs, self.validation = network, outputs, validation
         self.fit = Fit(self, values)
+
+    def before_step(self, x: Tensor, y: Tensor) -> None:
+        """Nothing is measured."""
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         return F.cross_entropy(self.network.training_scores(x, self.outputs), y)

@@ -1,6 +1,6 @@
 """What all methods trained by gradients share; where they differ is a method to override.
 
-    begin ─▶ ( batch ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )* ─▶ end
+    begin ─▶ ( batch ─▶ before_step ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )* ─▶ end
 
 The loop is that of a `Fit`. What many methods have in common they hold as parts: exemplars (`Rehearsal`), weights of
 classes (`Criterion`) and the pull of a penalty. A class that lists a part in `parts` has its settings; without them the
@@ -131,9 +131,21 @@ class GradientLearner(Learner):
         """What a penalty holds of theta: all of it, or only the trunk where every task has a head of its own."""
         return slice(self.network.trunk_size) if self.needs_task else slice(len(self.network.theta))
 
+    def before_step(self, x: Tensor, y: Tensor) -> None:
+        """A batch is about to be learned from; `y` are positions among the active outputs."""
+
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """The loss of a batch; `y` are positions among the active outputs."""
+        """The loss of a batch."""
         return self.criterion(self.network.training_scores(x, self.active), y)
+
+    def direct(self, x: Tensor, y: Tensor) -> Tensor:
+        """`loss` and `differentiate` at once, to the same bits, without autograd. Who changes these two, and not this,
+        does without; so does a network that cannot."""
+        return self.network.direct_loss(x, self.active, partial(self.criterion.with_gradient, y=y))
+
+    def can_be_direct(self) -> bool:
+        """Whether `direct` is the present lesson's loss."""
+        return self.criterion.weights is None
 
     def differentiate(self, loss: Tensor) -> None:
         """Fill `network.grad`."""
@@ -232,16 +244,17 @@ class GradientLearner(Learner):
             source=partial(generator, self.seed, "dropout", lesson.index),
             sample_flops=self.sample_flops,
             augmented=partial(self._augmented, lesson) if self.augment != "no" else None,
-            direct=self.active if self._is_plain() and self.network.is_direct(self.active) else None,
+            direct=self.direct if self._is_direct() else None,
         )
 
-    def _is_plain(self) -> bool:
-        """Whether a step's loss is the mean cross-entropy and nothing else."""
+    def _is_direct(self) -> bool:
+        """Whether `direct` stands for the `loss` and `differentiate` that this learner has."""
+        home = next(cls for cls in type(self).__mro__ if "direct" in vars(cls))
         own = all(
-            getattr(type(self), name) is getattr(GradientLearner, name) and name not in vars(self)
+            getattr(type(self), name) is getattr(home, name) and name not in vars(self)
             for name in ("loss", "differentiate")
         )
-        return own and self.criterion.weights is None and self.criterion.masks is None
+        return own and self.network.is_direct and self.can_be_direct()
 
     def _augmented(self, lesson: Lesson, x: Tensor, step: int) -> Tensor:
         return augment(x, self.augment, generator(self.seed, "augmentation", lesson.index, step))
