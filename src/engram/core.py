@@ -102,7 +102,8 @@ class Outline:
 
 @dataclass(frozen=True)
 class Stream:
-    """Tasks in order, built when they are asked for. `spec` (plain JSON) defines every byte of every task."""
+    """Tasks in order, built when they are asked for. `spec` (plain JSON) defines every byte of every task. Where a
+    stream `brings_validation` data of its own, no share of the training samples is held out."""
 
     spec: Mapping[str, Any]
     outline: Outline
@@ -110,6 +111,7 @@ class Stream:
     build: Callable[[int, float], Task]
     validation: float = 0.1
     class_names: tuple[str, ...] = ()
+    brings_validation: bool = False
     _built: dict[int, Task] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -136,7 +138,9 @@ class Stream:
 
     def with_validation(self, share: float) -> Stream:
         """The same stream with this share of every class's training samples held out. The protocol decides it."""
-        return self if share == self.validation else replace(self, validation=share, _built={})
+        return (
+            self if share == self.validation or self.brings_validation else replace(self, validation=share, _built={})
+        )
 
     def digest(self) -> str:
         """One sha256 over every byte of every task."""

@@ -58,9 +58,10 @@ class Request:
         policy = protocol(self.protocol, **options)
         stream_given = _taken(given, [name for name in given if name not in {**learner_known, **network_known}])
         tasks = stream_given.pop("tasks", self.tasks)
-        share = _share(stream_given.pop("validation", None), policy)
+        held_out = stream_given.pop("validation", None)
         stream_seed = seed if self.stream_seed is None else self.stream_seed
         made = _stream(self.stream, stream_seed, self.dataset, tasks, stream_given)
+        share = _share(held_out, policy, made)
         networks = _networks(network_name, _taken(given, [name for name in given if name not in learner_known]), policy)
         if self.head not in (None, *HEADS):
             raise UnknownName("head", str(self.head), HEADS)
@@ -128,8 +129,10 @@ def _networks(name: str, given: Mapping[str, Any], policy: Protocol) -> tuple[Bl
     return tuple(Blueprint.of(name, **settings) for settings in grid_of(values))
 
 
-def _share(given: Any, policy: Protocol) -> float:
-    """The share of training data held out: the protocol's, unless the user says another."""
+def _share(given: Any, policy: Protocol, made: Stream) -> float:
+    """The share of training data held out: the protocol's, unless the user says another or the stream has its own."""
+    if made.brings_validation:
+        return 0.0
     if given is None:
         return policy.validation
     share = Setting(0.1, "share held out", at_least=0, below=1).parse("validation", given)

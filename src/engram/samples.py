@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from engram.errors import BadData
+from engram.moves import moved
 from engram.transform import Several, Transform, can_share
 
 ALIGNMENT = 64  # bytes: a tensor that torch makes begins at a multiple of them
@@ -46,12 +47,19 @@ PLAIN = Transform()
 class Split:
     """Some rows of a dataset with their labels, and what a stream does to each sample on its way into a batch."""
 
-    def __init__(self, x: Tensor, y: Tensor, rows: Tensor | None = None, transform: Transform | Several = PLAIN):
-        """`y` labels the chosen `rows` of `x` (all of them by default)."""
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        rows: Tensor | None = None,
+        transform: Transform | Several = PLAIN,
+        moves: Tensor | None = None,
+    ):
+        """`y` labels the chosen `rows` of `x` (all of them by default); `moves` says of each how it is shifted."""
         count = len(x) if rows is None else len(rows)
         if len(y) != count:
             raise BadData(f"{count} samples came with {len(y)} labels; give one label a sample")
-        self.x, self.y, self.rows, self.transform = x, y, rows, transform
+        self.x, self.y, self.rows, self.transform, self.moves = x, y, rows, transform, moves
 
     def __len__(self) -> int:
         return len(self.y)
@@ -67,8 +75,15 @@ class Split:
     def batch(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
         """Transformed float32 samples and their labels."""
         places = self._places(index)
-        x = self.transform.arrange(pick(self.x, places))
-        return canonical(self.transform.finish(x, places)), pick(self.y, index)
+        x = self.transform.finish(self.transform.arrange(pick(self.x, places)), places)
+        if self.moves is not None:
+            x = moved(x, pick(self.moves, index), self.black(index))
+        return canonical(x), pick(self.y, index)
+
+    def black(self, index: Tensor | slice) -> Tensor | None:
+        """What a black pixel of the samples at these positions is in a batch; None where it is 0."""
+        offset = self.transform.offset(self._places(index))
+        return None if offset is None else -offset
 
     def _places(self, index: Tensor | slice) -> Tensor | slice:
         """The rows of `x` that these positions are."""
@@ -77,14 +92,15 @@ class Split:
     def take(self, index: Tensor) -> Split:
         """The split that holds only these positions."""
         index = index.to(self.y.device)
-        return Split(self.x, self.y[index], index if self.rows is None else self.rows[index], self.transform)
+        rows = index if self.rows is None else self.rows[index]
+        return Split(self.x, self.y[index], rows, self.transform, None if self.moves is None else self.moves[index])
 
     def to(self, device: torch.device | str) -> Split:
         """The same samples on a device; itself where they are there."""
         if self.x.device == torch.device(device):
             return self
-        rows = None if self.rows is None else self.rows.to(device)
-        return Split(self.x.to(device), self.y.to(device), rows, self.transform.to(device))
+        rows, moves = (None if own is None else own.to(device) for own in (self.rows, self.moves))
+        return Split(self.x.to(device), self.y.to(device), rows, self.transform.to(device), moves)
 
     def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Every sample once, in order."""
@@ -102,12 +118,13 @@ class Split:
     @staticmethod
     def join(splits: Sequence[Split]) -> Split:
         """The samples of several splits as one, copied: in their own number format, each with its transform, or as
-        batches have them where formats differ."""
+        batches have them where formats differ or samples are shifted."""
         if len({s.shape for s in splits}) > 1:
             raise BadData(f"samples of different shapes ({', '.join(str(s.shape) for s in splits)}) cannot be joined")
         y, raws = torch.cat([s.y for s in splits]), [s.raw(slice(None)) for s in splits]
         transforms = [transform for s in splits for transform in s.parts()[0]]
-        if len({(raw.dtype, raw.shape[1:]) for raw in raws}) > 1 or not can_share(transforms):
+        formats = {(raw.dtype, raw.shape[1:]) for raw in raws}
+        if len(formats) > 1 or not can_share(transforms) or any(s.moves is not None for s in splits):
             return Split(torch.cat([s.batch(slice(None))[0] for s in splits]), y)
         return Split(canonical(torch.cat(raws)), y, transform=_together([s.parts() for s in splits]))
 

@@ -1,6 +1,6 @@
 """What a stream does to a sample on its way into a batch, as one value: kept with the samples by whoever keeps some.
 
-    order ─▶ width ─▶ channels ─▶ size ─▶ scale ─▶ minus shift ─▶ over deviation
+    order ─▶ width ─▶ channels ─▶ size ─▶ scale ─▶ colour ─▶ minus shift ─▶ over deviation
 
 The first two only rearrange what is there: samples are kept rearranged, in their own number format, and what is left to
 do to them (`arranged`) is kept beside them. Two transforms are equal if they do the same.
@@ -18,15 +18,13 @@ from torch import Tensor
 
 from engram.errors import BadData
 
-SIZING = ("average", "nearest")
-
 
 @dataclass(frozen=True, eq=False)
 class Transform:
     """`permutation` reorders the features and `width` pads the flattened sample with zeros. Images get as many
-    `channels` (from grey) and the `size` (height, width), by the mean over each new pixel's area or by the nearest old
-    pixel. `shift` is subtracted after scaling, and what is left is divided by `deviation`: both have the final shape,
-    or one that is stretched to it."""
+    `channels` (from grey) and the `size` (height, width), by the mean over each new pixel's area, by the nearest old
+    pixel or between old pixels. `colour` is what black becomes, and white stays. `shift` is subtracted after scaling,
+    and what is left is divided by `deviation`: both have the final shape, or one that is stretched to it."""
 
     scale: float = 1.0
     permutation: Tensor | None = None
@@ -36,6 +34,7 @@ class Transform:
     channels: int | None = None
     size: tuple[int, int] | None = None
     sizing: str = "average"
+    colour: tuple[float, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transform):
@@ -43,7 +42,7 @@ class Transform:
         return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     def __hash__(self) -> int:
-        return hash((self.scale, self.width, self.channels, self.size, self.sizing))
+        return hash((self.scale, self.width, self.channels, self.size, self.sizing, self.colour))
 
     def arrange(self, x: Tensor) -> Tensor:
         """The samples in order and width, in their own number format."""
@@ -57,19 +56,33 @@ class Transform:
     def finish(self, x: Tensor, rows: Tensor | slice | None = None) -> Tensor:
         """All the rest, in float32. `rows` says where the samples are kept: that matters to `Several`."""
         x = self.pictured(x.float() if x.dtype != torch.float32 else x)
-        x = x * self.scale if self.scale != 1.0 else x
+        x = self.coloured(x * self.scale if self.scale != 1.0 else x)
         x = x if self.shift is None else x - self.shift
         return x if self.deviation is None else x / self.deviation
 
     def pictured(self, x: Tensor) -> Tensor:
         """Images with the channels and of the size that are asked for."""
-        if self.channels is not None and x.shape[1] != self.channels:
-            if x.shape[1] != 1:
-                raise BadData(f"images of {x.shape[1]} channels cannot get {self.channels}; only grey ones can")
-            x = x.expand(-1, self.channels, -1, -1)
-        if self.size is None or tuple(x.shape[2:]) == self.size:
+        if self.size is not None and tuple(x.shape[2:]) != self.size:
+            x = self._sized(x, self.size)
+        if self.channels is None or x.shape[1] == self.channels:
             return x
-        return F.adaptive_avg_pool2d(x, self.size) if self.sizing == "average" else F.interpolate(x, self.size)
+        if x.shape[1] != 1:
+            raise BadData(f"images of {x.shape[1]} channels cannot get {self.channels}; only grey ones can")
+        return x.expand(-1, self.channels, -1, -1)
+
+    def _sized(self, x: Tensor, size: tuple[int, int]) -> Tensor:
+        if self.sizing == "average":
+            return F.adaptive_avg_pool2d(x, size)
+        return F.interpolate(x, size, mode=self.sizing)
+
+    def coloured(self, x: Tensor) -> Tensor:
+        """Images from 0 to 1 with their black turned into the colour: x + (1 − x) · colour, each channel by its own.
+
+        Exactly 1 everywhere in a channel that is full of it, so that it is known to have no deviation.
+        """
+        if self.colour is None:
+            return x
+        return torch.lerp(x, torch.ones_like(x), x.new_tensor(self.colour).view(-1, 1, 1))
 
     def arranged(self) -> Transform:
         """What is left to do to samples that are in order and width already."""
@@ -123,7 +136,7 @@ class Transform:
     def _load(tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> Transform:
         own = {f.name: plain[f.name] for f in fields(Transform) if f.name in plain}
         own |= {name: tensors[name] for name in _TENSORS if name in tensors}
-        return Transform(**{**own, **({"size": tuple(own["size"])} if "size" in own else {})})
+        return Transform(**own | {name: tuple(own[name]) for name in ("size", "colour") if own.get(name)})
 
 
 _TENSORS = ("permutation", "shift", "deviation")
@@ -138,7 +151,7 @@ class Several:
     def __init__(self, each: tuple[Transform, ...], which: Tensor):
         self.each, self.which = each, which
         first = each[0]
-        self._picture = Transform(channels=first.channels, size=first.size, sizing=first.sizing)
+        self._picture = Transform(channels=first.channels, size=first.size, sizing=first.sizing, colour=first.colour)
         self._scale = torch.tensor([t.scale for t in each], device=which.device)
         self._shift = _stack([t.shift for t in each], 0.0)
         self._deviation = _stack([t.deviation for t in each], 1.0)
@@ -148,8 +161,8 @@ class Several:
 
     def finish(self, x: Tensor, rows: Tensor | slice) -> Tensor:
         which = self.which[rows]
-        x = self._picture.finish(x)
-        x = x * self._scale.index_select(0, which).view(-1, *[1] * (x.dim() - 1))
+        x = self._picture.pictured(x.float() if x.dtype != torch.float32 else x)
+        x = self._picture.coloured(x * self._scale.index_select(0, which).view(-1, *[1] * (x.dim() - 1)))
         x = x if self._shift is None else x - self._shift.index_select(0, which)
         return x if self._deviation is None else x / self._deviation.index_select(0, which)
 
@@ -181,7 +194,7 @@ class Several:
 
 def can_share(transforms: Sequence[Transform]) -> bool:
     """Whether samples can be kept together in their own format: what is left to do to them differs in numbers only."""
-    return len({(t.width, t.channels, t.size, t.sizing) for t in transforms}) == 1
+    return len({(t.width, t.channels, t.size, t.sizing, t.colour) for t in transforms}) == 1
 
 
 def _stack(values: Sequence[Tensor | None], neutral: float) -> Tensor | None:

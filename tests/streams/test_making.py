@@ -9,7 +9,7 @@ import pytest
 
 from engram.errors import BadData, BadSetting, UnknownName
 from engram.settings import Setting
-from engram.streams import from_arrays, kind_of, kinds, making, rebuild, stream, two_tasks
+from engram.streams import ctrl, from_arrays, kind_of, kinds, making, rebuild, stream, two_tasks
 
 from .toys import toy
 
@@ -121,11 +121,12 @@ def test_no_spec():
 
 def test_kinds_list_their_options():
     found = kinds()
-    own = sorted(set(found) - set(two_tasks.KINDS))
-    assert own == ["concat", "incremental", "pair", "permuted", "rotated", "split"]
+    own = sorted(set(found) - set(two_tasks.KINDS) - set(ctrl.KINDS))
+    assert own == ["concat", "ctrl-long", "incremental", "pair", "permuted", "rotated", "split"]
     for kind in found.values():
         assert kind.help
-        assert kind.options["validation"].default == 0.1
+        offered = {"validation", "centred", "normalised"} & set(kind.options)
+        assert len(offered) == (0 if kind.name.startswith("ctrl-") else 3)
         assert all(isinstance(option, Setting) and option.help for option in kind.options.values())
 
 
@@ -141,7 +142,7 @@ def test_validation_share():
     [
         ("splt-digits", "there is no stream 'splt-digits'; did you mean 'split-digits'?"),
         ("permutd", "did you mean 'permuted'?"),
-        ("nonsense", "choose one of: concat, d5-5a, "),
+        ("nonsense", "choose one of: concat, ctrl-in, ctrl-long, ctrl-minus, ctrl-out, ctrl-pl, ctrl-plus, d5-5a, "),
         ("nonsense", "incremental, pair, permuted, rotated, split"),
         ("d5-5i-digits", "there is no stream 'd5-5i-digits'; did you mean 'd5-5"),
         ("D5-5a", "did you mean 'd5-5a'?"),

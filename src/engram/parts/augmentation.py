@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.errors import BadSetting
+from engram.moves import PADDING, cut, mirrored
 from engram.settings import setting
 
 ROTATION, SCALE, SHEAR, SHIFT = math.radians(15), 0.12, 0.2, 0.1  # the largest; the shift as a share of the side
 
-PADDING = 4  # pixels on each side, from which an image of the old size is cut
 AUGMENTATIONS = {
     "no": "images as they are",
     "shift": f"cut at random after padding by {PADDING} pixels",
@@ -41,24 +41,20 @@ def augment(images: Tensor, kind: str, generator: torch.Generator) -> Tensor:
     `AUGMENTATIONS`."""
     if kind == "affine":
         return affine_copies(images, 1, generator)
-    mirrored = mirror(images, generator) if kind == "flip+shift" else images
-    return mirrored if kind == "no" else shift(mirrored, generator)
+    if kind == "no":
+        return images
+    return shift(mirror(images, generator) if kind == "flip+shift" else images, generator)
 
 
 def mirror(images: Tensor, generator: torch.Generator) -> Tensor:
     """Each image as it is or from left to right, with equal chances."""
-    flipped = torch.randint(2, (len(images), 1, 1, 1), generator=generator).bool().to(images.device)
-    return torch.where(flipped, images.flip(3), images)
+    return mirrored(images, torch.randint(2, (len(images), 1, 1, 1), generator=generator).to(images.device))
 
 
 def shift(images: Tensor, generator: torch.Generator) -> Tensor:
     """A cut of the old size from each image, padded with zeros on all sides."""
-    count, channels, height, width = images.shape
-    down, right = torch.randint(2 * PADDING + 1, (2, count, 1), generator=generator).to(images.device)
-    rows, columns = (torch.arange(size, device=images.device) for size in (height, width))
-    padded = F.pad(images, (PADDING,) * 4)
-    places = ((down + rows)[:, :, None] * padded.shape[3] + (right + columns)[:, None, :]).view(count, 1, -1)
-    return padded.flatten(2).gather(2, places.expand(-1, channels, -1)).view(images.shape)
+    down, right = torch.randint(2 * PADDING + 1, (2, len(images), 1), generator=generator).to(images.device)
+    return cut(images, down[:, 0], right[:, 0])
 
 
 def affine_copies(images: Tensor, copies: int, generator: torch.Generator) -> Tensor:

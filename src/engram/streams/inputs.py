@@ -20,19 +20,19 @@ INPUTS = {"centred": CENTRED, "normalised": NORMALISED, "validation": SHARE}
 CHUNK = 4096  # samples that are summed at a time
 
 
-def check_inputs(centred: bool, normalised: bool) -> None:
+def check_inputs(centred: bool = False, normalised: bool = False) -> None:
     if centred and normalised:
         raise BadSetting("centred=true came with normalised=true, and both subtract a mean; give only one of the two")
 
 
-def channel_statistics(data: Split) -> tuple[Tensor, Tensor]:
+def channel_statistics(data: Split, chunk: int = CHUNK) -> tuple[Tensor, Tensor]:
     """Mean and deviation of each channel as a batch has it, in a shape that is stretched to a sample's: (channels, 1,
     1) for images, (1,) for all others. A channel without any difference has the deviation 1."""
     image = len(data.shape) == 3
     over = (0, 2, 3) if image else tuple(range(len(data.shape) + 1))
     shape = (data.shape[0], 1, 1) if image else (1,) * len(data.shape)
     count = len(data) * torch.Size(data.shape).numel() // shape[0]
-    mean = sum((x.double().sum(over) for x, _ in data.batches(CHUNK)), torch.zeros(())).view(shape) / count
-    squares = ((x.double() - mean).square().sum(over) for x, _ in data.batches(CHUNK))
+    mean = sum((x.double().sum(over) for x, _ in data.batches(chunk)), torch.zeros(())).view(shape) / count
+    squares = ((x.double() - mean).square().sum(over) for x, _ in data.batches(chunk))
     deviation = (sum(squares, torch.zeros(())).view(shape) / count).sqrt()
     return mean.float(), torch.where(deviation > 0, deviation, 1.0).float()

@@ -13,14 +13,16 @@ from engram.core import Stream
 from engram.errors import BadData, BadSetting, UnknownName
 from engram.own import in_folder, is_place
 from engram.settings import Setting, resolve
-from engram.streams import own, two_tasks
+from engram.streams import ctrl, own, two_tasks
 from engram.streams.doubts import say_if_large, say_if_shared
 from engram.streams.inputs import check_inputs
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
 
-KINDS: dict[str, Kind] = in_folder("engram.streams", lambda value: isinstance(value, Kind)) | two_tasks.KINDS
+KINDS: dict[str, Kind] = (
+    in_folder("engram.streams", lambda value: isinstance(value, Kind)) | two_tasks.KINDS | ctrl.KINDS
+)
 EXAMPLE = {False: "digits", True: "digits+blobs"}
 # A kind may have dashes in its name, so kinds are looked for by name, the longest first.
 _KIND = "|".join(map(re.escape, sorted(KINDS, key=len, reverse=True)))
@@ -102,9 +104,10 @@ def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str,
     if version > kind.version:
         sources = [source.without_shared() for source in sources]
     plan = kind.plan(sources, seed, values)
-    check_inputs(values["centred"], values["normalised"])
-    parts = [replace(part, centred=values["centred"], normalised=values["normalised"]) for part in plan.parts]
-    return assemble(parts, _spec(kind, sources, seed, plan, version), values["validation"], _class_names(sources))
+    inputs = {name: values[name] for name in ("centred", "normalised") if name in values}
+    check_inputs(**inputs)
+    parts = [replace(part, **inputs) for part in plan.parts]
+    return assemble(parts, _spec(kind, sources, seed, plan, version), values.get("validation"), _class_names(sources))
 
 
 def _version(name: str, kind: Kind, sources: Sequence[Source], asked: str | None) -> int:
@@ -155,14 +158,17 @@ def _near(name: str) -> list[str]:
 
 def _references(kind: Kind, dataset: Any, values: Mapping[str, Any]) -> list[Any]:
     """What was given as dataset or datasets, one by one. `open_source` says what is wrong with each."""
-    datasets_option = values.get("datasets", "")
-    if dataset is not None and datasets_option:
-        raise BadSetting(f"datasets={datasets_option} came with another dataset; give only one of the two")
-    given = datasets_option if dataset is None else dataset
+    usual = kind.options["datasets"].default if "datasets" in kind.options else ""
+    chosen = values.get("datasets", usual)
+    if dataset is not None and chosen != usual:
+        raise BadSetting(f"datasets={chosen} came with another dataset; give only one of the two")
+    given = chosen if dataset is None else dataset
     if isinstance(given, str) and not given:
         raise BadSetting(
             f"stream '{kind.name}' needs a dataset; name one, for example '{kind.name}-{EXAMPLE[kind.many]}'"
         )
+    if kind.choose is not None and isinstance(given, str):
+        return kind.choose(given)
     if kind.many and isinstance(given, str):
         return given.split("+")
     return list(given) if kind.many and isinstance(given, (list, tuple)) else [given]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,13 +14,22 @@ from torch import Tensor
 from engram.core import Outline, Split, Stream, Task
 from engram.errors import BadData
 from engram.settings import Setting
-from engram.streams.inputs import channel_statistics
+from engram.streams.inputs import CHUNK, channel_statistics
 from engram.streams.seeding import shuffled
 from engram.streams.source import Source
 from engram.streams.validation import hold_out
 from engram.transform import Transform
 
 LONGEST_TITLE = 29
+
+
+class Chosen(NamedTuple):
+    """The rows of a dataset that a task has; None stands for all. `moves` shifts the validation samples."""
+
+    train: Tensor | None
+    validation: Tensor
+    test: Tensor | None
+    moves: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Part:
     images: tuple[int, ...] = ()
     centred: bool = False
     normalised: bool = False
+    chunk: ClassVar[int] = CHUNK
 
     @property
     def labels(self) -> tuple[int, ...]:
@@ -61,6 +71,13 @@ class Part:
             return None
         return shuffled(self.source.features, seed, "permutation", self.permutation)
 
+    def rows(self, seed: int, index: int, share: float) -> Chosen:
+        """Those of its classes, of the training samples less the share that is held out for validation."""
+        groups = _chosen(self, self.source.train)
+        kept, held = hold_out({c + self.offset: rows for c, rows in groups.items()}, share, seed, index)
+        everything = len(kept) == len(self.source.dataset.y_train)
+        return Chosen(None if everything else kept, held, _all_or(self, self.source.test))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -72,7 +89,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to make streams. `plan(sources, seed, options)` decides everything; `many`: from several sources."""
+    """A way to make streams. `plan(sources, seed, options)` decides everything; `many`: from several sources, which
+    `choose` finds where their names do not say which. One without the option `validation` brings its own."""
 
     name: str
     version: int
@@ -80,12 +98,14 @@ class Kind:
     options: Mapping[str, Setting]
     plan: Callable[[Sequence[Source], int, Mapping[str, Any]], Plan]
     many: bool = False
+    choose: Callable[[str], list[str]] | None = None
 
 
 def assemble(
-    parts: Sequence[Part], spec: Mapping[str, Any], validation: float, class_names: tuple[str, ...] = ()
+    parts: Sequence[Part], spec: Mapping[str, Any], validation: float | None, class_names: tuple[str, ...] = ()
 ) -> Stream:
-    """The stream of these parts. Nothing is built yet, but every part is known to have samples."""
+    """The stream of these parts. Nothing is built yet, but every part is known to have samples. Without a share of
+    validation samples the parts bring their own."""
     for number, part in enumerate(parts, 1):
         _check(part, number, spec["name"])
     return Stream(
@@ -93,26 +113,24 @@ def assemble(
         outline=Outline(parts[0].shape, tuple(dict.fromkeys(c for part in parts for c in part.labels))),
         count=len(parts),
         build=partial(build_task, tuple(parts), spec["seed"]),
-        validation=validation,
+        validation=validation or 0.0,
         class_names=class_names,
+        brings_validation=validation is None,
     )
 
 
 def build_task(parts: Sequence[Part], seed: int, index: int, share: float) -> Task:
     """The task of one part, with this share of its training samples held out: views on the source, no copies."""
     part, data = parts[index], parts[index].source.dataset
-    groups = _chosen(part, part.source.train)
-    kept, held = hold_out({c + part.offset: rows for c, rows in groups.items()}, share, seed, index)
-    rows = None if len(kept) == len(data.y_train) else kept
-    cut = partial(_cut, part, _transform(part, seed, data.x_train, rows))
-    test = _all_or(part, part.source.test)
+    rows = part.rows(seed, index, share)
+    cut = partial(_cut, part, _transform(part, seed, data.x_train, rows.train))
     return Task(
         name=part.name,
         index=index,
         classes=part.labels,
-        train=cut(data.x_train, data.y_train, rows),
-        validation=cut(data.x_train, data.y_train, held),
-        test=cut(data.x_test, data.y_test, test),
+        train=cut(data.x_train, data.y_train, rows.train),
+        validation=cut(data.x_train, data.y_train, rows.validation, rows.moves),
+        test=cut(data.x_test, data.y_test, rows.test),
     )
 
 
@@ -132,9 +150,11 @@ def clip(text: str, ending: str = "") -> str:
     return (text if len(text) <= room else text[: room - 1] + "…") + ending
 
 
-def _cut(part: Part, transform: Transform, x: Tensor, y: Tensor, rows: Tensor | None) -> Split:
+def _cut(
+    part: Part, transform: Transform, x: Tensor, y: Tensor, rows: Tensor | None, moves: Tensor | None = None
+) -> Split:
     labels = y if rows is None else y[rows]
-    return Split(x, labels + part.offset if part.offset else labels, rows, transform)
+    return Split(x, labels + part.offset if part.offset else labels, rows, transform, moves)
 
 
 def _transform(part: Part, seed: int, x: Tensor, rows: Tensor | None) -> Transform:
@@ -146,7 +166,8 @@ def _transform(part: Part, seed: int, x: Tensor, rows: Tensor | None) -> Transfo
     if not part.normalised:
         return transform
     picture = replace(transform, permutation=None, width=None)  # padding is no part of the statistics
-    mean, deviation = channel_statistics(Split(x, torch.zeros(len(x if rows is None else rows)), rows, picture))
+    own = Split(x, torch.zeros(len(x if rows is None else rows)), rows, picture)
+    mean, deviation = channel_statistics(own, part.chunk)
     if part.width is not None or (order is not None and mean.numel() > 1):  # its channels lie anywhere
         whole = (1, *picture.shape(part.source.dataset.shape))
         padding = transform.arrange(torch.ones(whole))[0] == 0
