@@ -47,6 +47,7 @@ def run(
     stream_seed: int | None = None,
     curve: Sequence[int] = (),
     references: bool = False,
+    offline: str | None = None,
     evaluate: str = "all",
     **settings: Any,
 ) -> Record | list[Record]:
@@ -59,7 +60,9 @@ def run(
     `head` is how accuracy is read: "single" (all classes seen; the default) or "multi" (the task is given; the default
     for learners that need it). With a `store` folder everything is kept and a killed run goes on where it was;
     without one a temporary folder is used. `curve` asks for the test accuracy after these numbers of steps of each
-    task; `references` trains the joint and isolated models that intransigence and transfer are measured against.
+    task; `references` trains everything that metrics are measured against: the joint and isolated models of
+    intransigence and transfer, and the offline models of Ω. `offline` asks for the latter alone, or for some of them:
+    "base" (of the first session), "seen" (also of everything seen, after every session) or "no".
     `evaluate` thins out what is measured: "all" (every task seen after every task), "diagonal" (the task just learned),
     "last" (nothing before the last task) or "every 10"; after the last task everything is measured in any case.
     `jobs` is the number of worker processes.
@@ -75,6 +78,7 @@ def run(
         stream_seed=stream_seed,
         curve=curve,
         references=references,
+        offline=offline,
         evaluate=evaluate,
         settings=settings,
     )

@@ -213,6 +213,11 @@ class Learner:
         """Memory that it takes at least, known before anything is built: what a run is refused by."""
         return 0
 
+    @classmethod
+    def uses_validation(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether it looks at a lesson's held-out samples, so that some are held out whatever the protocol."""
+        return False
+
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         raise NotImplementedError
 

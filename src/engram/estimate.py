@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from engram.core import Learner, Lesson, State, Step, Stream, Task
+from engram.core import Learner, State, Step, Stream, Task
 from engram.errors import EngramError
 from engram.evaluate import hits
 from engram.learners import create
 from engram.nodes import Growth, Node
-from engram.tree import one_thread
+from engram.tree import lesson_of, one_thread
 
 WARM_UP_STEPS, STEPS, STEPS_SECONDS = 2, 10, 0.3  # of a lesson so much is measured, whichever is reached first
 TEST_SAMPLES = 1000
@@ -155,7 +155,7 @@ def _brief_past(asked: Asked) -> State | None:
     for growth in asked.node.path[:-1]:
         hurry = {name: value for name, value in BRIEF.items() if name in growth.settings}
         learner = _learner(asked, {**growth.settings, **hurry}, state)
-        for _ in learner.learn(_lesson(asked.stream, growth)):
+        for _ in learner.learn(lesson_of(asked.stream, growth)):
             if time.monotonic() > until:
                 return None
         state = learner.state()
@@ -168,7 +168,7 @@ def _watched(
     """A learner with these settings in the last lesson of the node, and how long it took so far."""
     start = time.process_time()
     learner = _learner(asked, settings, before)
-    steps = learner.learn(_lesson(asked.stream, asked.growth))
+    steps = learner.learn(lesson_of(asked.stream, asked.growth))
     timed = _Timed(next(steps).total, time.process_time() - start)
     timed.watch(steps, limit_seconds)
     return learner, timed
@@ -180,10 +180,6 @@ def _learner(asked: Asked, settings: Mapping[str, Any], before: State | None) ->
     if before is not None:
         learner.load(before)
     return learner
-
-
-def _lesson(stream: Stream, growth: Growth) -> Lesson:
-    return Lesson.union([stream[task].lesson() for task in growth.tasks])
 
 
 @dataclass

@@ -21,17 +21,21 @@ Matrix = Iterable[Iterable[float]]
 METRICS: dict[str, str] = {
     "average_accuracy": "mean accuracy over all tasks at the end; high is good",
     "first_task_accuracy": "accuracy on the first task at the end; high is good",
+    "mean_class_accuracy": "mean over classes of the accuracy on each at the end; high is good",
     "union_accuracy": "accuracy on the test samples of all tasks together at the end; high is good",
     "forgetting_rwalk": "best accuracy of the past minus accuracy now; positive is bad",
     "forgetting_ctrl": "accuracy now minus accuracy when just learned; negative is bad",
     "backward_transfer": "as forgetting_ctrl, averaged over all tasks including the last; negative is bad",
-    "forward_transfer": "accuracy before a task is learned minus that of an untrained network; positive is good",
     "intransigence": "accuracy of joint training minus accuracy when just learned, last task; positive is bad",
     "transfer": "accuracy on the last task minus that of a learner of this task alone; positive is good",
     "lca": "area under the learning curve over the first mini-batches of every task; high is good",
-    "omega_base": "accuracy on the first session as a share of offline training; 1 is as good as offline",
+    "omega_base": "accuracy on the first session as a share of the offline model's on it; 1 is as good as offline",
     "omega_new": "accuracy on the session just learned; high is good",
-    "omega_all": "accuracy on everything seen as a share of offline training; 1 is as good as offline",
+    "omega_new_share": "omega_new as a share of what the offline model reaches on the first session",
+    "omega_all": "accuracy on everything seen as a share of what the offline model reaches on the first session",
+    "omega_base_fair": "as omega_base, the offline model being one of everything seen so far",
+    "omega_all_fair": "as omega_all, the offline model being one of everything seen so far",
+    "omega_all_fair_lowest": "omega_all_fair of its lowest session; from 1 on no session is worse than offline",
 }
 
 
@@ -66,6 +70,16 @@ def union_accuracy(accuracies: Line, samples: Line) -> float:
         raise BadRecord(f"{len(line)} accuracies came with {len(counts)} numbers of samples; give one for each")
     total = math.fsum(counts)
     return math.fsum(value * count for value, count in zip(line, counts, strict=True)) / total if total else math.nan
+
+
+def mean_class_accuracy(accuracies: Line) -> float:
+    """Mean over classes of the accuracy on each: rare classes count as much as common ones. A class without test
+    samples has none, and is not among them.
+
+    >>> round(mean_class_accuracy([0.9, 0.1]), 6)
+    0.5
+    """
+    return _mean(_line(accuracies, "the accuracies by class"))
 
 
 def forgetting_rwalk(a: Matrix) -> float:
@@ -177,7 +191,7 @@ def omega_new(new: Line, ideal: float | Line | None = None) -> float:
 
 def omega_all(all: Line, ideal: float | Line) -> float:
     """Omega_all (Kemker et al. 2018, eq. 4): accuracy on everything seen after sessions 2 … T, as a share of the
-    offline learner's. For two modalities, take the mean of each one's `omega_base` with its own ideal.
+    offline learner's. For several modalities see `omega_modalities`.
 
     >>> round(omega_all([0.85, 0.7, 0.6], 0.9), 6)
     0.796296
@@ -185,17 +199,38 @@ def omega_all(all: Line, ideal: float | Line) -> float:
     return _share(all, ideal, "the accuracies on everything")
 
 
+def omega_modalities(accuracies: Matrix, ideals: Matrix) -> float:
+    """Omega_all of several modalities, as the multi-modal results of Kemker et al. 2018 have it: after sessions 2 … T
+    the mean over the modalities seen of accuracy as a share of that one's own ideal; mean over sessions.
+
+    >>> round(omega_modalities([[0.3, 0.4]], [[0.6, 0.5]]), 6)
+    0.65
+    """
+    return _mean(_shares(accuracies, ideals))
+
+
+def omega_lowest(accuracies: Matrix, ideals: Matrix) -> float:
+    """Of the sessions whose mean is `omega_modalities` the lowest value.
+
+    >>> round(omega_lowest([[0.3], [0.6]], [[0.5], [0.5]]), 6)
+    0.6
+    """
+    shares = _shares(accuracies, ideals)
+    return -_max([-share for share in shares]) if shares else math.nan
+
+
 def summary(
     rows: Matrix,
     *,
+    per_class: Line | None = None,
     union: float | None = None,
     intransigence_reference: float | Line | None = None,
     isolated: float | Line | None = None,
     curves: Matrix | None = None,
     beta: int = 5,
 ) -> dict[str, float]:
-    """Every metric that a record allows, by name. `union` is the accuracy on the test samples of all tasks together;
-    `beta` is that of `lca`; 5 is what the CTrL paper reports.
+    """Every metric that a record allows, by name. `per_class` are accuracies at the end, `union` is that on the test
+    samples of all tasks together; `beta` is that of `lca`; 5 is what the CTrL paper reports.
 
     >>> list(summary([[0.7], [0.6, 0.9]], isolated=0.8))
     ['average_accuracy', 'first_task_accuracy', 'forgetting_rwalk', 'forgetting_ctrl', 'backward_transfer', 'transfer']
@@ -203,6 +238,8 @@ def summary(
     a = _rows(rows)
     always = (average_accuracy, first_task_accuracy, forgetting_rwalk, forgetting_ctrl, backward_transfer)
     found = {f.__name__: f(a) for f in always}
+    if per_class is not None:
+        found["mean_class_accuracy"] = mean_class_accuracy(per_class)
     if union is not None:
         found["union_accuracy"] = _accuracy(union, "the accuracy on the union")
     if intransigence_reference is not None:
@@ -244,6 +281,14 @@ def _share(values: Line, ideal: float | Line, what: str) -> float:
     line = _line(values, what)
     ideals = _each(ideal, len(line), "the ideal accuracies")
     return _mean([value / best if best else math.nan for value, best in zip(line, ideals, strict=True)])
+
+
+def _shares(accuracies: Matrix, ideals: Matrix) -> list[float]:
+    """For every session the mean of accuracy / ideal."""
+    lines, bests = _rows(accuracies), _rows(ideals)
+    if len(lines) != len(bests):
+        raise BadRecord(f"{len(lines)} sessions came with the ideals of {len(bests)}; give a line of them for each")
+    return [_share(line, best, "the accuracies on everything") for line, best in zip(lines, bests, strict=True)]
 
 
 def _mean(values: list[float]) -> float:

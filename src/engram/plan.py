@@ -94,25 +94,25 @@ class _Wanted:
         self._streams: dict[str, Stream] = {}
 
     def follow(self, run: Run) -> None:
-        walk, stream = Walk(run), self._stream(run)
+        walk = Walk(run)
         self.rounds.append([])
         while walk.waiting_for:
             self.nodes += len(walk.nodes)
             nodes = {node.key: node for node in walk.nodes}  # each is told once: after the last the run asks for others
             self.rounds[-1].append(list(nodes))
             for place, (key, node) in enumerate(nodes.items()):
-                asked, outcome = Asked(node, stream), self._remembered(walk, node)
+                asked, outcome = Asked(node, self._stream(run, node.validation)), self._remembered(walk, node)
                 if outcome is None:
                     self.missing.setdefault(key, asked)
                 else:
                     self.known.add(key)
                 walk.tell(key, outcome or made_up(asked, best=place == len(nodes) // 2))
 
-    def _stream(self, run: Run) -> Stream:
+    def _stream(self, run: Run, validation: float) -> Stream:
         """The run's stream, or one like it: tasks of another seed are as large, and need not be built again."""
         spec = {name: value for name, value in run.stream.spec.items() if name != "seed"}
-        key = json.dumps([spec, run.validation], sort_keys=True)
-        return self._streams.setdefault(key, run.taught)
+        key = json.dumps([spec, validation], sort_keys=True)
+        return self._streams.setdefault(key, run.taught(validation))
 
     def _remembered(self, walk: Walk, node: Node) -> Outcome | None:
         if self.store is None:

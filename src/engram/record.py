@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from engram import metrics
+from engram import metrics, omega
 from engram.core import Cost, Curve, Machine, Row
+from engram.omega import Alphas
 
 
 def row_to_json(row: Row) -> dict[str, Any]:
@@ -75,6 +76,17 @@ def _unknown(values: Sequence[float]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
+class Ideals:
+    """What the offline models reached (`engram.offline`): of the first session, or of each dataset alone; of
+    everything seen after each session, if that was asked for; and how their settings were chosen."""
+
+    alone: tuple[Row, ...]
+    seen: tuple[Row, ...] = ()
+    decisions: tuple[Mapping[str, Any], ...] = ()
+    modalities: bool = False  # whether the sessions are different datasets
+
+
+@dataclass(frozen=True)
 class Record:
     """One learner's life on one stream with one seed. A result is never shown without the protocol that chose it."""
 
@@ -99,6 +111,7 @@ class Record:
     decisions: tuple[Mapping[str, Any], ...] = ()  # how the protocol came to choose: see `protocols.Decision`
     search_flops: int | None = None  # operations of everything that was grown to choose from; None: not recorded
     warning: str = ""  # what a reader must know about the way in which the protocol chose
+    ideals: Ideals | None = None  # where offline models were asked for
     evaluate: str = "all"  # after which tasks which of those seen were measured
 
     @property
@@ -144,13 +157,35 @@ class Record:
 
     def metrics(self) -> dict[str, float]:
         """Every metric that this record defines; one that is not defined is nan."""
-        return metrics.summary(
+        found = metrics.summary(
             self.accuracy,
+            per_class=(self.per_class[-1] if self.rows else {}).values() or None,
             union=self.union,
             intransigence_reference=list(self.joint) if self.joint else None,
             isolated=list(self.isolated) if self.isolated else None,
             curves=self._beginnings() or None,
         )
+        return found | self._omegas()
+
+    @property
+    def alphas(self) -> Alphas:
+        """After every task the accuracy on the first session, on the newest and on everything seen, as Ω has them."""
+        return omega.alphas(self.rows, self.head, omega.groups_of(self.rows, self.head))
+
+    def _omegas(self) -> dict[str, float]:
+        offline = self.offline()
+        if self.ideals is None or offline is None or not self.rows:
+            return {}
+        return omega.omegas(self.alphas, *offline, self.ideals.modalities)
+
+    def offline(self) -> tuple[tuple[float, ...], Alphas | None] | None:
+        """What the offline models reached: that of the first session on it, or of each dataset on its own; those of
+        everything seen as `alphas` has it, if they were asked for."""
+        if self.ideals is None:
+            return None
+        groups = omega.groups_of(self.rows, self.head)
+        seen = omega.alphas(self.ideals.seen, self.head, groups) if self.ideals.seen else None
+        return omega.ideals(self.ideals.alone, self.head, groups), seen
 
     def _beginnings(self) -> list[list[float]]:
         """The learning curves that were asked for, as LCA reads them. One that an older store has in the other reading
@@ -171,6 +206,14 @@ class Record:
     def union(self) -> float | None:
         """Accuracy on the test samples of all tasks together, after the last one, read with this record's head."""
         return self.rows[-1].union.get(self.rows[-1].reading(self.head)) if self.rows else None
+
+    def _offline_json(self) -> dict[str, Any] | None:
+        offline = self.offline()
+        if self.ideals is None or offline is None:
+            return None
+        alone, seen = offline
+        decisions = [dict(decision) for decision in self.ideals.decisions]
+        return {"alone": list(alone), "seen": None if seen is None else seen.to_json(), "decisions": decisions}
 
     def to_json(self) -> dict[str, Any]:
         """One run as the command line's --json shows it."""
@@ -194,6 +237,8 @@ class Record:
             "decisions": [dict(decision) for decision in self.decisions],
             "joint": None if self.joint is None else list(self.joint),
             "isolated": None if self.isolated is None else list(self.isolated),
+            "alphas": self.alphas.to_json(),
+            "offline": self._offline_json(),
             "stop": self.stop,
             "ties": self.ties,
             "warning": self.warning,

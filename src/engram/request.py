@@ -16,10 +16,12 @@ from engram.errors import BadSetting, UnknownName
 from engram.learners import LEARNERS, create, learner_class, learner_settings, look_ahead
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.nodes import Node
+from engram.offline import IDEALS
 from engram.protocols import Measuring, Protocol, grid_of, protocol, protocol_class, read_evaluate
 from engram.runs import Run
 from engram.settings import Setting, declared
 from engram.streams import options_of, stream
+from engram.streams.validation import SHARE
 
 HEADS = ("single", "multi")
 
@@ -40,6 +42,7 @@ class Request:
     stream_seed: int | None = None
     curve: Sequence[int] = ()
     references: bool = False
+    offline: str | None = None
     evaluate: str = "all"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -61,13 +64,13 @@ class Request:
         held_out = stream_given.pop("validation", None)
         stream_seed = seed if self.stream_seed is None else self.stream_seed
         made = _stream(self.stream, stream_seed, self.dataset, tasks, stream_given)
-        share = _share(held_out, policy, made)
         networks = _networks(network_name, _taken(given, [name for name in given if name not in learner_known]), policy)
         if self.head not in (None, *HEADS):
             raise UnknownName("head", str(self.head), HEADS)
         if self.head == "multi" and "loss_over" in learner_known:
             given.setdefault("loss_over", "task")
         grid = tuple(_grid(learner, given))
+        share = _share(held_out, policy, made, any(map(learner_class(learner).uses_validation, grid)))
         if len(grid) > 1 and not policy.selects:
             next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
         measuring = Measuring(_steps(self.curve), read_evaluate(self.evaluate))
@@ -75,8 +78,15 @@ class Request:
         for network in networks:
             look_ahead(learner, made.outline, network, grid)
         heads = [_check_head(learner, made, network, grid, self.head, policy) for network in networks]
-        asked = (measuring.curve, self.references, options, measuring.evaluate)
+        asked = (measuring.curve, self.references, options, measuring.evaluate, self._ideal())
         return Run(made, learner, networks, grid, policy.name, heads[0], seed, share, *asked)
+
+    def _ideal(self) -> str:
+        """Which offline models are trained: those asked for, and with all other references all of them."""
+        if self.offline not in (None, "no", *IDEALS):
+            raise UnknownName("offline model", str(self.offline), ("no", *IDEALS))
+        asked = self.offline or ("seen" if self.references else "no")
+        return "" if asked == "no" else asked
 
 
 def prepare(stream: Stream | str, learner: str, *, seed: int = 0, **asked: Any) -> Run:
@@ -129,13 +139,16 @@ def _networks(name: str, given: Mapping[str, Any], policy: Protocol) -> tuple[Bl
     return tuple(Blueprint.of(name, **settings) for settings in grid_of(values))
 
 
-def _share(given: Any, policy: Protocol, made: Stream) -> float:
-    """The share of training data held out: the protocol's, unless the user says another or the stream has its own."""
+def _share(given: Any, policy: Protocol, made: Stream, used: bool) -> float:
+    """The share of training data held out: the protocol's, unless the user says another or the stream has its own; some
+    in any case where the learner uses it, as early stopping does."""
     if made.brings_validation:
         return 0.0
     if given is None:
-        return policy.validation
-    share = Setting(0.1, "share held out", at_least=0, below=1).parse("validation", given)
+        return policy.validation or (SHARE.default if used else 0.0)
+    share = SHARE.parse("validation", given)
+    if used and share == 0:
+        raise BadSetting("validation=0 holds nothing out, and these settings need held-out data, as stop=patience does")
     if policy.selects and policy.needs_validation and share == 0:
         raise BadSetting(f"the protocol '{policy.name}' selects by validation data; validation must be above 0")
     return float(share)

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, NamedTuple, TypeVar
 
 from engram.core import Row, Stream
 from engram.errors import StoreTrouble
 from engram.learners import learner_settings
 from engram.networks import Blueprint
 from engram.nodes import Node, find_own, own_to_json
-from engram.protocols import Decision, Kept, Measuring, Outcome, Protocol, protocol
-from engram.record import Record, at_stop
+from engram.offline import SEES, Found, Offline, has_modalities
+from engram.parts.stopping import looks_at
+from engram.protocols import Decision, Measuring, Outcome, Protocol, protocol
+from engram.record import Ideals, Record, at_stop
 from engram.store import Store
 from engram.streams import rebuild
 
+T = TypeVar("T")
+
 # what a reference has of a method
 TRAINING = ("epochs", "iterations", "batch", "rate", "schedule", "optimizer", "momentum")
+
+
+STOPPED_ON_TEST = "every task ended by a look at its own test data (stop_on=test), so accuracies on them flatter"
+
+
+class Round(NamedTuple):
+    """Nodes that a run wants grown, and what of their outcomes it may be shown."""
+
+    nodes: list[Node]
+    sees: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,7 @@ class Result:
     ties: int = 0  # how many others were as good
     decisions: list[Decision] = field(default_factory=list)  # how the protocol came to this path
     search_flops: int = 0  # operations of everything that it grew to choose from, what was kept among it
+    offline: Mapping[str, Any] | None = None  # see `offline.Found`
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +71,7 @@ class Run:
     references: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     evaluate: str = "all"  # see `Measuring`
+    ideal: str = ""  # which offline models are asked for, see `offline`
 
     @cached_property
     def policy(self) -> Protocol:
@@ -76,41 +92,43 @@ class Run:
         return [Node(self.learner, network, self.seed, self.stream.spec, self.validation) for network in self.networks]
 
     @cached_property
-    def taught(self) -> Stream:
-        """The stream with the share of training data held out that this run has. It keeps the tasks that it built."""
-        return self.stream.with_validation(self.validation)
+    def taught(self) -> Callable[[float], Stream]:
+        """The stream with a share of training data held out. It keeps the tasks that it built."""
+        return cache(self.stream.with_validation)
+
+    @property
+    def offline(self) -> Offline | None:
+        if not self.ideal:
+            return None
+        return Offline(self.ideal, self.stream.spec, len(self.stream), self.networks[0], self.seed)
 
     def size(self) -> int:
         """How many nodes there are to grow."""
         chosen = self.policy.size(len(self.networks), len(self.stream), self.grid)
-        return chosen + self.references * (len(self.stream) + 1)
+        references = self.references * (len(self.stream) + 1)
+        return chosen + references + (self.offline.size() if self.offline else 0)
 
-    def walk(self) -> Generator[list[Node], list[Outcome], Result]:
-        """The protocol's policy, then the references if they were asked for."""
-        grown: list[Node] = []
-        outcomes: list[Outcome] = []
+    def walk(self) -> Generator[Round, list[Outcome], Result]:
+        """The protocol's policy, then the references and the offline models if they were asked for."""
         policy = self.policy.policy(self.roots, len(self.stream), self.grid, Measuring(self.curve, self.evaluate))
-        try:
-            nodes = next(policy)
-            while True:
-                answers = yield nodes
-                grown += nodes
-                outcomes += answers
-                nodes = policy.send(answers)
-        except StopIteration as end:
-            kept: Kept = end.value
+        kept, grown, outcomes = yield from _followed(policy, self.policy.sees)
         path = kept.path
         joint, isolated = self._references(path) if self.references else ([], [])
         if joint:
-            yield [*joint, *isolated]
+            yield Round([*joint, *isolated], frozenset())
+        offline: Found | None = None
+        tried: list[Node] = []
+        if self.offline is not None:
+            offline, tried, _ = yield from _followed(self.offline.search(), SEES)
         keys = [[node.key for node in nodes] for nodes in (path, joint, isolated)]
         network = dict(path[-1].network.settings) if len(self.networks) > 1 else {}
         chosen = [{**node.last.settings, **network} for node in path]
-        all_grown = [node.key for node in [*grown, *joint, *isolated]]
+        all_grown = [node.key for node in [*grown, *joint, *isolated, *tried]]
         beginnings = list(dict.fromkeys(node.key for node in grown if node.depth == 1))
         search = _operations(grown, outcomes)
         decisions = list(kept.decisions)
-        return Result(keys[0], chosen, keys[1], keys[2], all_grown, beginnings, kept.stop, kept.ties, decisions, search)
+        how = (kept.stop, kept.ties, decisions, search, offline.to_json() if offline else None)
+        return Result(keys[0], chosen, keys[1], keys[2], all_grown, beginnings, *how)
 
     def _references(self, path: Sequence[Node]) -> tuple[list[Node], list[Node]]:
         """Joint models a*_k of tasks 1 … k at once, and the last task alone, each trained from the root with the
@@ -136,6 +154,8 @@ class Run:
         more |= own_to_json(self.root.own)
         if self.evaluate != "all":
             more["evaluate"] = self.evaluate
+        if self.ideal:
+            more["offline"] = self.ideal
         if len(self.networks) > 1:
             more["networks"] = [[network.name, dict(network.settings)] for network in self.networks]
         return more | {
@@ -168,7 +188,25 @@ class Run:
             references=data["references"],
             options=data.get("options", {}),
             evaluate=data.get("evaluate", "all"),
+            ideal=data.get("offline", ""),
         )
+
+
+def _followed(
+    policy: Generator[list[Node], list[Outcome], T], sees: frozenset[str]
+) -> Generator[Round, list[Outcome], tuple[T, list[Node], list[Outcome]]]:
+    """What a policy decides, with all nodes that it asked for and their outcomes."""
+    grown: list[Node] = []
+    outcomes: list[Outcome] = []
+    try:
+        nodes = next(policy)
+        while True:
+            answers = yield Round(nodes, sees)
+            grown += nodes
+            outcomes += answers
+            nodes = policy.send(answers)
+    except StopIteration as end:
+        return end.value, grown, outcomes
 
 
 def code_of(spec: Mapping[str, Any]) -> dict[str, str]:
@@ -218,9 +256,24 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         ties=result.get("ties", 0) if result else 0,
         decisions=tuple(map(_decision, result.get("decisions", ()))) if result else (),
         search_flops=result.get("search_flops") if result else None,
-        warning=policy.warning,
+        warning=warning_of(spec, policy),
+        ideals=_ideals(result, store, entry) if result else None,
         evaluate=spec.get("evaluate", "all"),
     )
+
+
+def _ideals(result: Mapping[str, Any], store: Store, entry: Mapping[str, Any]) -> Ideals | None:
+    found = result.get("offline")
+    if not found:
+        return None
+    alone, seen = (tuple(_measured(store, key, entry) for key in found[name]) for name in ("alone", "seen"))
+    return Ideals(alone, seen, tuple(map(_decision, found["decisions"])), has_modalities(entry["spec"]["stream"]))
+
+
+def warning_of(spec: Mapping[str, Any], policy: Protocol) -> str:
+    """What a reader of a run's results must know: how its protocol chose, and what its tasks ended by."""
+    stopped = any(looks_at(settings) == "test" for settings in spec["grid"])
+    return "; ".join(filter(None, [policy.warning, STOPPED_ON_TEST if stopped else ""]))
 
 
 def settings_of(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:

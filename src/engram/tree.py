@@ -23,7 +23,8 @@ from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged, EngramError
 from engram.evaluate import Evaluation, Moment, carried_on, curves_of, evaluate, look, read_moment
 from engram.learners import create
-from engram.nodes import Node, torch_version
+from engram.nodes import Growth, Node, torch_version
+from engram.parts.stopping import looks_at
 from engram.settings import Setting
 from engram.store import Store
 from engram.streams import rebuild
@@ -95,7 +96,7 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     """Teach the last lesson of the node's path to the learner at its parent, measure, and commit."""
     growth, (spec, parent) = node.last, node.stored()
     learner = learner_at(node.parent, store, stream, watch, growth.settings)
-    lesson = Lesson.union([stream[task].lesson() for task in growth.tasks])
+    lesson = lesson_of(stream, growth)
     try:
         with one_thread():
             teaching = _Teaching(node, learner, stream, store)
@@ -107,6 +108,16 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     _compare(store.row(node.key), row)
     store.commit(node.key, spec, row, learner.state(), parent)
     return learner, row
+
+
+def lesson_of(stream: Stream, growth: Growth) -> Lesson:
+    """What a learner is handed. The one road by which it looks at test data is the setting named for it, stop_on=test:
+    they are then in the place of the held-out samples."""
+    lessons = [stream[task].lesson() for task in growth.tasks]
+    if looks_at(growth.settings) == "test":
+        tests = [stream[task].test for task in growth.tasks]
+        lessons = [replace(lesson, validation=test) for lesson, test in zip(lessons, tests, strict=True)]
+    return Lesson.union(lessons)
 
 
 @contextlib.contextmanager

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+
 import pytest
 import torch
 
 import engram
 from engram.core import Lesson
-from engram.errors import BadData
+from engram.errors import BadData, BadSetting
 from engram.learners import learner_settings, learners
+from engram.learners.finetune import Finetune
 from engram.networks import Blueprint
+from engram.request import prepare
 
 GRADIENT = [name for name in learners() if "stop" in learner_settings(name)]
 PATIENT = {"stop": "patience", "patience": 2, "look_every": 2, "epochs": 5, "rate": 0.02}
@@ -67,8 +72,50 @@ def test_a_task_without_validation_data_is_refused(make, digits_lessons):
     bare = Lesson("bare", 0, lesson.classes, lesson.train, lesson.validation.take(torch.empty(0, dtype=torch.long)))
     with pytest.raises(BadData, match=r"task 1 \(bare\) has no validation data for stop=patience to look at"):
         next(make("finetune", stop="patience").learn(bare))
-    with pytest.raises(BadData, match=r"has no validation data .* hold some out with validation=0.1, or use stop=no"):
-        engram.run("split-digits", "finetune", stop="patience")
+    with pytest.raises(BadSetting, match="validation=0 holds nothing out, and these settings need held-out data"):
+        engram.run("split-digits", "finetune", stop="patience", validation=0)
+
+
+def test_early_stopping_holds_data_out_where_the_protocol_holds_none():
+    asked = {"tasks": 1, "batch": 96, "stop": "patience", "patience": 2}
+    plain, early, on_test = (
+        prepare("split-digits", "finetune", settings=asked | more) for more in ({"stop": "no"}, {}, {"stop_on": "test"})
+    )
+    assert (plain.validation, early.validation, on_test.validation) == (0.0, 0.1, 0.0)
+    assert prepare("split-digits", "finetune", settings={**asked, "validation": 0.3}).validation == 0.3
+    assert engram.run("split-digits", "finetune", **asked).status == "done"
+
+
+def test_stop_on_test_looks_at_the_test_data_of_the_task_and_marks_the_result():
+    """The same bits as by hand with the test samples in the place of the held-out ones."""
+    settings = {**PATIENT, "batch": 32, "stop_on": "test"}
+    record = engram.run("split-digits", "finetune", tasks=2, **settings)
+    stream = engram.stream("split-digits", tasks=2).with_validation(0.0)
+    learner = Finetune(stream.outline, 0, **settings)
+    for task in stream:
+        for _ in learner.learn(replace(task.lesson(), validation=task.test)):
+            pass
+    by_hand = hashlib.sha256(learner.parameters().numpy().tobytes()).hexdigest()
+    assert record.parameters_sha256 == by_hand
+    assert record.marked_protocol == "sequential*"
+    assert "stop_on=test" in record.to_json()["warning"]
+    plain = engram.run("split-digits", "finetune", tasks=2, **{**settings, "stop_on": "validation"})
+    assert (plain.marked_protocol, plain.warning) == ("sequential", "")
+    assert plain.parameters_sha256 != by_hand
+
+
+def test_stop_on_does_nothing_without_stop():
+    asked = {"tasks": 1, "batch": 96}
+    plain, other = (engram.run("split-digits", "finetune", **asked, **more) for more in ({}, {"stop_on": "test"}))
+    assert (other.warning, other.parameters_sha256) == ("", plain.parameters_sha256)
+
+
+def test_patience_may_be_given_in_epochs(make, digits_lessons):
+    """90 samples in batches of 16 are 6 steps an epoch; at this rate nothing gets better after the first look."""
+    still = {"stop": "patience", "patience": 1, "epochs": 9, "rate": 1e-9}
+    for epochs, expected in ((0, 12), (1, 12), (3, 24)):
+        *_, last = make("finetune", patience_epochs=epochs, **still).learn(digits_lessons[0])
+        assert last.done == expected
 
 
 def test_a_run_with_validation_data_stops_early():

@@ -91,8 +91,16 @@ def run(
         ),
     ] = "all",
     references: Annotated[
-        bool, typer.Option("--references", help="Also train the references of intransigence and transfer.")
+        bool, typer.Option("--references", help="Also train what intransigence, transfer and Ω are measured against.")
     ] = False,
+    offline: Annotated[
+        str | None,
+        typer.Option(
+            "--offline",
+            metavar="base|seen|no",
+            help="Of these only Ω's offline models: of the first session, or also of all seen.",
+        ),
+    ] = None,
     jobs: Jobs = 0,
     store: Place = STORE,
     figure: Figure = "",
@@ -116,6 +124,7 @@ def run(
         stream_seed=number("--stream-seed", stream_seed),
         curve=numbers("--curve", curve, "-"),
         references=references,
+        offline=offline,
         evaluate=evaluate,
         settings=given,
     )

@@ -18,10 +18,11 @@ class Walk:
         self.result: Result | None = None
         self.error: EngramError | None = None
         self.nodes: list[Node] = []
+        self.sees: frozenset[str] = frozenset()  # what of the outcomes of these nodes it may be shown
         self.asked: set[str] = set()  # keys of all nodes that the run has wanted so far
         self.turn = 0  # how often it has asked
         self._outcomes: dict[str, Outcome] = {}
-        self._told: dict[str, Outcome] = {}
+        self._told: dict[tuple[str, frozenset[str]], Outcome] = {}
         self._policy = run.walk()
         self._advance(None)
 
@@ -36,10 +37,10 @@ class Walk:
 
     def outcome(self, node: Node, row: Row) -> Outcome:
         """What the run's policy may know of a grown node."""
-        return outcome_of(row, self.run.head, node.depth, self.run.policy.sees)
+        return outcome_of(row, self.run.head, node.depth, self.sees)
 
     def tell(self, key: str, outcome: Outcome) -> None:
-        self._outcomes[key] = self._told.setdefault(key, outcome)  # what was shown once is not shown anew
+        self._outcomes[key] = self._told.setdefault((key, self.sees), outcome)  # what was shown once is not shown anew
         if not self.waiting_for and not self.over:
             self._advance([self._outcomes[node.key] for node in self.nodes])
 
@@ -49,7 +50,7 @@ class Walk:
     def _advance(self, outcomes: list[Outcome] | None) -> None:
         self._outcomes, self.turn = {}, self.turn + 1
         try:
-            self.nodes = next(self._policy) if outcomes is None else self._policy.send(outcomes)
+            self.nodes, self.sees = next(self._policy) if outcomes is None else self._policy.send(outcomes)
             self.asked |= {node.key for node in self.nodes}
         except StopIteration as end:
             self.result = end.value

@@ -287,6 +287,7 @@ class _Tables:
             "network": self.setup.network["network"],
             "head": head,
             "references": self.setup.references,
+            "offline": "no",
             "settings": {**self.setup.network["settings"], **regime, **own, **changes},
         }
 

@@ -30,7 +30,7 @@ from engram.parts.optimisers import Optimiser
 from engram.parts.outputs import OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
-from engram.parts.stopping import Stopping
+from engram.parts.stopping import Stopping, looks_at
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
@@ -47,8 +47,8 @@ class GradientLearner(Learner):
 
     epochs, iterations, batch, rate, schedule = Fit.epochs, Fit.iterations, Fit.batch, Fit.rate, Fit.schedule
     optimizer, momentum, optimizer_reset = Fit.optimizer, Fit.momentum, Fit.optimizer_reset
-    stop, patience = Stopping.stop, Stopping.patience
-    look_every, least_epochs = Stopping.look_every, Stopping.least_epochs
+    stop, stop_on, patience = Stopping.stop, Stopping.stop_on, Stopping.patience
+    patience_epochs, look_every, least_epochs = Stopping.patience_epochs, Stopping.look_every, Stopping.least_epochs
     loss_over = setting(
         "seen",
         "labels in the training softmax: the task's, all seen, or all there will be",
@@ -94,6 +94,10 @@ class GradientLearner(Learner):
         """theta, its gradient and the two moments of an optimiser that has them."""
         vectors = 2 if settings.get("optimizer") == "sgd" else 4
         return 4 * vectors * network.parameters(outline.shape, len(outline.classes))
+
+    @classmethod
+    def uses_validation(cls, settings: Mapping[str, Any]) -> bool:
+        return looks_at(settings) == "validation"
 
     @property
     def needs_task(self) -> bool:  # type: ignore[override]

@@ -21,7 +21,13 @@ class Stopping:
         "what ends a task: its number of steps (no), or no rise of its validation accuracy for a while (patience)",
         choices=("no", "patience"),
     )
+    stop_on = setting(
+        "validation",
+        "what stop=patience looks at: held-out data of the task, or its test data, which marks every result",
+        choices=("validation", "test"),
+    )
     patience = setting(300, "steps without a rise of validation accuracy after which a task ends", at_least=1)
+    patience_epochs = setting(0, "epochs without such a rise that a task is given at least", at_least=0)
     look_every = setting(0, "steps between two looks at validation accuracy; 0 is an epoch", at_least=0)
     least_epochs = setting(0, "epochs before which no task ends by stop=patience", at_least=0)
 
@@ -48,8 +54,11 @@ class Stopping:
             self.best, self.best_step = accuracy, step
             self.kept = {"theta": network.theta.clone()}
             self.kept |= {f"buffers.{name}": value.clone() for name, value in network.buffers().items()}
-        elif step - self.best_step >= self.patience and step >= self.least_epochs * per_epoch:
+        elif step - self.best_step >= self._patience(per_epoch) and step >= self.least_epochs * per_epoch:
             self.stopped_at = step
+
+    def _patience(self, per_epoch: int) -> int:
+        return max(self.patience, self.patience_epochs * per_epoch)
 
     def restore(self, network: FlatNetwork) -> None:
         """Put the best state back into the network."""
@@ -68,6 +77,11 @@ class Stopping:
         self.clear()
         self.kept = take_out(tensors, BEST)
         self.best, self.best_step, self.stopped_at = plain.get("stopping", (-1.0, 0, None))
+
+
+def looks_at(settings: Mapping[str, Any]) -> str:
+    """Which data decides when a task ends, with these settings of a learner: validation, test, or none."""
+    return "none" if settings.get("stop", "no") == "no" else str(settings.get("stop_on", "validation"))
 
 
 def take_out(tensors: dict[str, Tensor], start: str) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from engram.protocols import Protocol, protocol
 from engram.reports.sharing import varying
 from engram.reports.tables import print_mapping, print_wrapped, written
-from engram.runs import settings_of
+from engram.runs import settings_of, warning_of
 
 SHARED = ("stream", "learner", "protocol", "head")  # in the title where all runs of a store have the same
 Rows = Sequence[Mapping[str, Any]]
@@ -102,7 +102,7 @@ def run_row(entry: Mapping[str, Any]) -> dict[str, Any]:
         "seed": spec["seed"],
         "status": entry["status"],
         "error": entry["error"],
-        "warning": policy.warning,
+        "warning": warning_of(spec, policy),
         "settings": _asked(spec, policy),
     }
 
@@ -111,7 +111,7 @@ def _asked(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
     """Everything else that was asked for, by the names that the command line has for it."""
     stream = spec["stream"]
     more = {"network": spec["network"][0], "tasks": stream.get("tasks"), **stream.get("options", {})}
-    more |= {"curve": spec["curve"], "references": spec["references"]}
+    more |= {"curve": spec["curve"], "references": spec["references"], "offline": spec.get("offline", "no")}
     own = {
         "stream-seed": "own" if stream.get("seed") == spec["seed"] else stream.get("seed"),
         "validation": "own" if spec["validation"] == policy.validation else spec["validation"],
