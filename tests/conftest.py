@@ -13,6 +13,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch import Tensor
 
+from engram import offline
 from engram.core import Learner, Lesson, Outline, Split, State
 from engram.learners import LEARNERS, create, learner_settings
 from engram.networks import NETWORKS, Blueprint
@@ -33,6 +34,15 @@ def _nothing_stays_registered():
     yield
     for registry in (LEARNERS, NETWORKS, STREAMS):
         registry.users.clear()
+
+
+@pytest.fixture
+def brief_offline(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The settings of offline models that are small and trained for two epochs."""
+    settings = {**offline.SETTINGS, "epochs": 2}
+    monkeypatch.setattr(offline, "SETTINGS", settings)
+    monkeypatch.setattr(offline, "WIDTHS", (8,))
+    return settings
 
 
 @pytest.fixture

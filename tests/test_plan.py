@@ -66,6 +66,14 @@ def test_a_grid_is_a_node_for_every_setting_and_task(protocol, store):
     assert nodes_in(store) == 6
 
 
+def test_offline_models_are_planned_and_shared(store, brief_offline):
+    runs = [small(learner, tasks=2, offline="seen") for learner in ("finetune", "ewc")]
+    # Each asks for its path, four candidates on the first task and one model of both tasks.
+    assert counts(plan(runs)) == (14, 4 + 5, 0, 4 + 5)
+    execute(runs, store)
+    assert nodes_in(store) == 9
+
+
 def test_nodes_that_one_run_asks_for_twice_are_told_once(store):
     runs = [small("ewc", protocol="stream-level", tasks=2, settings={"strength": [1, 10, 100]})]
     assert counts(plan(runs)) == (6, 4, 0, 4)
@@ -93,7 +101,7 @@ def test_realistic_beside_prescient_asks_for_nothing_new(store):
 
 
 def test_references_are_shared_with_the_path_and_with_each_other(store):
-    runs = [small(tasks=2, references=True), small("ewc", tasks=2, references=True)]
+    runs = [small(learner, tasks=2, references=True, offline="no") for learner in ("finetune", "ewc")]
     found = plan(runs)
     # Each run asks for two nodes of its path, two joint models and the last task alone. The references of both are
     # fine-tuning, and the joint model of one task is the first node of fine-tuning.

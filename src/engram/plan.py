@@ -112,7 +112,7 @@ class _Wanted:
         """The run's stream, or one like it: tasks of another seed are as large, and need not be built again."""
         spec = {name: value for name, value in run.stream.spec.items() if name != "seed"}
         key = json.dumps([spec, validation], sort_keys=True)
-        return self._streams.setdefault(key, run.taught(validation))
+        return self._streams.setdefault(key, run.holding_out(validation))
 
     def _remembered(self, walk: Walk, node: Node) -> Outcome | None:
         if self.store is None:

@@ -92,9 +92,14 @@ class Run:
         return [Node(self.learner, network, self.seed, self.stream.spec, self.validation) for network in self.networks]
 
     @cached_property
-    def taught(self) -> Callable[[float], Stream]:
+    def holding_out(self) -> Callable[[float], Stream]:
         """The stream with a share of training data held out. It keeps the tasks that it built."""
         return cache(self.stream.with_validation)
+
+    @property
+    def taught(self) -> Stream:
+        """The stream with the share held out that this run has; its offline models have another."""
+        return self.holding_out(self.validation)
 
     @property
     def offline(self) -> Offline | None:

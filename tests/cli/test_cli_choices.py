@@ -38,7 +38,7 @@ def test_the_search_is_what_all_nodes_took_each_once(train):
     assert swept["search_flops"] == first["flops"] + 2 * (alone["flops"] - first["flops"])
 
 
-def test_references_are_no_part_of_the_search(train):
+def test_references_are_no_part_of_the_search(train, brief_offline):
     found = train("split-digits", "finetune", "--tasks", "2", "--references", "--json").json["runs"][0]
     assert found["search_flops"] == found["flops"]
 

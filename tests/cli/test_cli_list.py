@@ -31,6 +31,13 @@ def test_text_fits_eighty_columns_and_breaks_no_name(engram, what):
     assert all(any(line.split()[:1] == [name] for line in said.out.splitlines()) for name in SOME[what])
 
 
+def test_no_metric_is_listed_that_no_command_produces(train, engram, brief_offline):
+    words = ("--tasks", "2", "--references", "--curve", "0-1", "--json")
+    produced = train("split-digits", "finetune", *words).json["metrics"]
+    assert {row["name"] for row in engram("list", "metrics", "--json").json} == set(produced)
+    assert all(value["mean"] is not None for value in produced.values())
+
+
 def test_settings_say_whose_they_are(engram):
     strengths = [line for line in engram("list", "learners").out.splitlines() if line.startswith("strength")]
     assert len(strengths) >= 3  # learners that mean different things by it have a line each

@@ -130,7 +130,7 @@ def test_rate_takes_a_grid_as_well(train):
     assert short.json["runs"][0]["key"] == long.json["runs"][0]["key"]
 
 
-def test_curve_and_references_give_their_metrics(train):
+def test_curve_and_references_give_their_metrics(train, brief_offline):
     plain = train("split-digits", "finetune", "--tasks", "2", "--json").json["metrics"]
     more = train("split-digits", "finetune", "--tasks", "2", "--curve", "0-1-2-3-4-5", "--references", "--json").json
     added = {"lca", "intransigence", "transfer"}
@@ -175,7 +175,7 @@ def test_figure(train, tmp_path, ending, begins):
 
 
 @pytest.mark.parametrize("tasks", ["2", "12"])
-def test_text_fits_eighty_columns(train, tasks):
+def test_text_fits_eighty_columns(train, tasks, brief_offline):
     said = train("permuted-digits", "ewc", "--tasks", tasks, "--seeds", "0,1", "--references", "--curve", "0-1-2-3-4-5")
     lines = said.out.splitlines()
     assert max(map(len, lines)) <= 80

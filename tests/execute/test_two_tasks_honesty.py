@@ -104,7 +104,7 @@ def test_a_multi_head_reading_that_was_not_measured_is_refused():
 
 def test_references_take_as_many_steps_as_the_tasks_one_after_another(tmp_path):
     store = Store(tmp_path)
-    run = prepare("d5-5a-digits", "finetune", protocol="realistic", references=True, settings=ONE)
+    run = prepare("d5-5a-digits", "finetune", protocol="realistic", references=True, offline="no", settings=ONE)
     done(run, store)
     references = [node for node in nodes(store) if not node.last.every]
     store.close()

@@ -81,6 +81,16 @@ def test_a_store_marks_each_run_and_says_why_once():
     assert found.count(f"* realistic: {protocol('realistic').warning}") == 1
 
 
+def test_a_store_marks_runs_whose_tasks_ended_by_test_data():
+    plain, on_test = entry("sequential"), entry("sequential", seed=1)
+    on_test["spec"]["grid"] = [{"stop": "no"}, {"stop": "patience", "stop_on": "test"}]
+    plain["spec"]["grid"] = [{"stop": "no", "stop_on": "test"}, {"stop": "patience", "stop_on": "validation"}]
+    assert [bool(run_row(one)["warning"]) for one in (plain, on_test)] == [False, True]
+    found = text(print_store, "s", [plain, on_test])
+    assert found.count("sequential* 1 done") == found.count("sequential 0 done") == 1
+    assert "* sequential: every task ended by a look at its own test data (stop_on=test)" in found
+
+
 def test_rows_of_a_store_as_json():
     rows = [run_row(one) for one in (entry("prescient"), entry("realistic", {"strict": True}), entry("task-level"))]
     assert [(row["protocol"], row["warning"]) for row in rows] == [

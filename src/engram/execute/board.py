@@ -64,7 +64,7 @@ class Board:
         """Give the crew as much as it has room for."""
         while self._wanted and crew.has_room():
             *_, node, walk = heapq.heappop(self._wanted)
-            self.growing[node.key] = crew.give(node, walk.run.taught(node.validation))
+            self.growing[node.key] = crew.give(node, walk.run.holding_out(node.validation))
 
     # What a crew says.
 
