@@ -37,10 +37,10 @@ def follow(policy, answer):
 def test_the_best_by_validation_data_is_used_for_everything_seen():
     made = Offline("seen", {"kind": "incremental"}, 3, Blueprint.of(), 0)
     found, rounds = follow(made.search(), lambda place: Outcome(validation=([0.5, 0.7, 0.6, 0.7][place],)))
-    assert [node.path[-1].tasks for node in rounds[0]] == [(0,)] * 4
+    assert [node.last.tasks for node in rounds[0]] == [(0,)] * 4
     assert found.alone == (rounds[0][1],)
-    assert [node.path[-1].tasks for node in found.seen] == [(0,), (0, 1), (0, 1, 2)]
-    assert {node.path[-1].settings["rate"] for node in found.seen} == {2e-4}
+    assert [node.last.tasks for node in found.seen] == [(0,), (0, 1), (0, 1, 2)]
+    assert {node.last.settings["rate"] for node in found.seen} == {2e-4}
     assert found.decisions[0].scores == (0.5, 0.7, 0.6, 0.7)
     assert found.decisions[0].candidates[1] == {"dropout": 0.0, "rate": 2e-4}
     assert made.size() == sum(map(len, rounds)) == 6
@@ -49,7 +49,7 @@ def test_the_best_by_validation_data_is_used_for_everything_seen():
 def test_each_dataset_has_a_search_of_its_own():
     made = Offline("base", {"kind": "concat"}, 2, Blueprint.of(), 0)
     found, rounds = follow(made.search(), lambda place: Outcome(validation=(place / 4,)))
-    assert [node.path[-1].tasks for node in found.alone] == [(0,), (1,)]
+    assert [node.last.tasks for node in found.alone] == [(0,), (1,)]
     assert (found.seen, len(found.decisions)) == ((), 2)
     assert made.size() == sum(map(len, rounds)) == 8
 

@@ -100,7 +100,7 @@ class Offline:
 
     def _seen(self, first: Node) -> list[Node]:
         """After every session a model of all so far; the first of them is the base's."""
-        settings = first.path[-1].settings
+        settings = first.last.settings
         return [first, *(first.parent.child(range(count), settings) for count in range(2, self.tasks + 1))]
 
     def _root(self, dropout: float) -> Node:
