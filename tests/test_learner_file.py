@@ -13,7 +13,7 @@ from engram import checkpoint, files
 from engram.core import Outline, State
 from engram.errors import BadData, BadSetting, BadState, DamagedFile, EngramError
 from engram.learner_file import FORMAT, OWNER
-from engram.learners import LEARNERS, learners
+from engram.learners import LEARNERS, learner_settings, learners
 from engram.networks import Blueprint
 from engram.transform import Transform
 
@@ -29,7 +29,8 @@ class Own(Ridge):
 
 
 def fresh(name, outline=OUTLINE, **settings):
-    return learners()[name](outline, 3, NETWORK, **settings)
+    brief = {"most_passes": 3} if "most_passes" in learner_settings(name) else {}
+    return learners()[name](outline, 3, NETWORK, **brief, **settings)
 
 
 def scores(learner, lesson):

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engram
-from engram.errors import EngramError
+from engram.errors import BadData, EngramError
 from engram.execute import execute
 from engram.learners import learners
 from engram.request import prepare
@@ -20,6 +20,7 @@ from engram.store import Store
 X, Y = np.arange(24, dtype=np.float32).reshape(8, 3) / 24, np.array([0, 1] * 4)
 GOOD = (X, Y, X, Y)
 SMALL = {"widths": "4", "batch": 4}
+MAPS = ("geppnet", "geppnet+stm")  # a first task of one class tells them nothing
 
 
 def changed(place, value):
@@ -111,7 +112,12 @@ def test_no_tasks_are_refused(tasks):
     + ["any numbers as labels", "text as labels"],
 )
 def test_odd_but_possible_data_gives_finite_results(tasks, learner):
-    assert_finite(engram.run(engram.from_arrays(tasks), learner, widths="4", curve=(0, 1)))
+    if learner in MAPS and (len(tasks[0][1]) == 1 or len(set(tasks[0][1])) == 1):
+        with pytest.raises(BadData, match=r"task 1 .* (needs at least 2 in every task|more classes)"):
+            engram.run(engram.from_arrays(tasks), learner, widths="4")
+        return
+    brief = {"most_passes": 9} if learner in MAPS else {}
+    assert_finite(engram.run(engram.from_arrays(tasks), learner, widths="4", curve=(0, 1), **brief))
 
 
 @pytest.mark.filterwarnings("ignore:.*holds numbers as large as")

@@ -13,7 +13,7 @@ from forking import KINDS, Ticks, ending, facts, fork, run_child, watched
 from engram.learners import learner_settings, learners
 from engram.request import prepare
 
-SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1}
+SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1, "most_passes": 1}
 
 
 def small_run(learner, **more):

@@ -20,8 +20,8 @@ GOOD = 0.75  # of samples right, on a task of two classes that are far apart
 def declares_itself(case: Case) -> None:
     """It has a name, and every setting has help and a default that the setting itself allows."""
     name = case.cls.name
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*[+]*", name):
-        raise Failed(f"the class attribute name should be lower-case words joined by dashes but is {name!r}; set it")
+    if not re.fullmatch(r"[a-z0-9]+([-+][a-z0-9]+)*[+]*", name):
+        raise Failed(f"the class attribute name should be lower-case words joined by - or + but is {name!r}; set it")
     for key, setting in declared(case.cls).items():
         if not setting.help.strip():
             raise Failed(f"setting '{key}' has no help; say in a few words what it does")
