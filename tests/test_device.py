@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+import engram
 from engram.core import Outline, Split
 from engram.learners import learners
 from engram.networks import Blueprint
@@ -21,11 +22,13 @@ from engram.transform import Transform
 
 TRAINED = [name for name, cls in learners().items() if hasattr(cls, "epochs")]
 OUTLINE = Outline((1, 8, 8), tuple(range(10)))
+CPU = torch.device("cpu")
 NEED_VALUES = ("gem", "icarl", "icarl-hb1")  # herding looks for the nearest sample, the projection for conflicts
 
 
 class OneDevice(TorchDispatchMode):
-    """Refuses every operation on tensors of two devices, but for single numbers and positions, which all take."""
+    """Refuses every operation on tensors of two devices, but for single numbers and positions, which all take. What is
+    fetched from the device without values has zeros."""
 
     ALLOWED = ("aten.index.Tensor", "aten.index_put_.default")
 
@@ -33,6 +36,8 @@ class OneDevice(TorchDispatchMode):
         tensors = [value for value in tree_flatten((args, kwargs or {}))[0] if isinstance(value, Tensor)]
         if str(func) not in self.ALLOWED and len({t.device for t in tensors if t.dim()}) > 1:
             raise RuntimeError(f"{func} is given tensors of {sorted({str(t.device) for t in tensors})}")
+        if str(func) == "aten._to_copy.default" and args[0].is_meta and (kwargs or {}).get("device") == CPU:
+            return torch.zeros(args[0].shape, dtype=kwargs.get("dtype") or args[0].dtype)
         return func(*args, **(kwargs or {}))
 
 
@@ -81,6 +86,12 @@ def test_every_network_is_built_on_its_device(network):
     assert built.features(torch.zeros(2, 3, 32, 32, device="meta")).is_meta
 
 
+def _predicts_where_it_is_asked(learner, lesson):
+    for device in ("meta", "cpu"):
+        x, _ = lesson.validation.to(device).batch(slice(None))
+        assert learner.predict(x, lesson.index).device == x.device
+
+
 @pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.parametrize("network", ["mlp", "rwalk-cnn"])
 def test_steps_and_predictions_leave_no_tensor_on_the_cpu(name, network, valueless, digits_lessons):
@@ -92,8 +103,7 @@ def test_steps_and_predictions_leave_no_tensor_on_the_cpu(name, network, valuele
     assert learner.step == 2
     tensors = learner.state().tensors
     assert {n for n, t in tensors.items() if not t.is_meta} == set()
-    x, _ = digits_lessons[0].validation.to("meta").batch(slice(None))
-    assert learner.predict(x, 0).is_meta
+    _predicts_where_it_is_asked(learner, digits_lessons[0])
 
 
 @pytest.mark.parametrize("name", [name for name in TRAINED if name not in NEED_VALUES])
@@ -102,7 +112,8 @@ def test_whole_lessons_leave_no_tensor_on_the_cpu(name, valueless, teach, digits
     learner = learners()[name](OUTLINE, 0, replace(Blueprint.of("mlp", widths=(12,)), device="meta"))
     teach(learner, digits_lessons[:2])
     assert {n for n, t in learner.state().tensors.items() if not t.is_meta} == set()
-    assert learner.predict(digits_lessons[0].validation.to("meta").batch(slice(None))[0], 0).is_meta
+    for task in (0, 1):
+        _predicts_where_it_is_asked(learner, digits_lessons[task])
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -111,3 +122,10 @@ def test_a_state_from_elsewhere_is_taken_to_the_learner_s_device(name, make, tea
     learner = learners()[name](OUTLINE, 0, replace(make(name).blueprint, device="meta"))
     learner.load(state)
     assert {n for n, t in learner.state().tensors.items() if not t.is_meta} == set()
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in NEED_VALUES])
+def test_a_run_on_a_device_is_stored_and_measured(name, valueless, monkeypatch):
+    monkeypatch.setattr("engram.networks.devices.devices", lambda: ["meta"])
+    record = engram.run("split-digits", name, tasks=2, widths="12", device="meta")
+    assert (record.status, len(record.rows), record.settings["device"]) == ("done", 2, "meta")

@@ -49,6 +49,7 @@ def run(
     references: bool = False,
     offline: str | None = None,
     evaluate: str = "all",
+    device: str = "cpu",
     **settings: Any,
 ) -> Record | list[Record]:
     """Train one learner on one stream and return its record; with several `seeds`, a list of records.
@@ -65,7 +66,7 @@ def run(
     "base" (of the first session), "seen" (also of everything seen, after every session) or "no".
     `evaluate` thins out what is measured: "all" (every task seen after every task), "diagonal" (the task just learned),
     "last" (nothing before the last task) or "every 10"; after the last task everything is measured in any case.
-    `jobs` is the number of worker processes.
+    `jobs` is the number of worker processes, `device` where networks compute ("cuda").
     """
     request = Request(
         stream,
@@ -80,6 +81,7 @@ def run(
         references=references,
         offline=offline,
         evaluate=evaluate,
+        device=device,
         settings=settings,
     )
     records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs)

@@ -54,7 +54,7 @@ class Asked(NamedTuple):
         changes = [str(data.x.dtype), *sorted(data.transform.tensors())]
         parts = [
             *self.family(),
-            dict(self.node.network.settings),
+            self.node.network.to_json(),
             settings,
             outline.shape,
             len(outline.classes),

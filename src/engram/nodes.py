@@ -123,7 +123,8 @@ class Node:
     @cached_property
     def key(self) -> str:
         if not self.depth:
-            network = [self.network.name, _changed(declared(network_class(self.network.name)), self.network.settings)]
+            known = declared(network_class(self.network.name))
+            network = [self.network.name, _changed(known, self.network.settings), *self.network.elsewhere]
             parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
             return _hash(*parts, *filter(None, [self._code()]))
         for ancestor in self._nameless():
@@ -163,7 +164,7 @@ class Node:
         own = own_to_json(self.own)
         return own | {
             "learner": self.learner,
-            "network": [self.network.name, dict(self.network.settings)],
+            "network": self.network.to_json(),
             "seed": self.seed,
             "stream": dict(self.stream),
             "validation": self.validation,
@@ -177,8 +178,7 @@ class Node:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Node:
         find_own(data)
-        name, network_settings = data["network"]
-        network = Blueprint.of(name, **network_settings)
+        network = Blueprint.from_json(*data["network"])
         root = Node(data["learner"], network, data["seed"], data["stream"], data["validation"])
         return root.lineage(data["path"])[-1]
 

@@ -109,7 +109,7 @@ class Offline:
         else:
             more = {"dropout": dropout} if self._drops else {}
             network = Blueprint.of(self.network.name, **{**self.network.settings, **more})
-        return Node("finetune", network, self.seed, self.stream, VALIDATION)
+        return Node("finetune", network.on(self.network.device), self.seed, self.stream, VALIDATION)
 
     @property
     def _drops(self) -> bool:

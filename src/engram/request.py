@@ -14,7 +14,7 @@ from typing import Any
 from engram.core import Learner, Outline, Stream
 from engram.errors import BadSetting, UnknownName
 from engram.learners import LEARNERS, create, learner_class, learner_settings, look_ahead
-from engram.networks import NETWORKS, Blueprint, network_class
+from engram.networks import NETWORKS, Blueprint, find_device, network_class
 from engram.nodes import Node
 from engram.offline import IDEALS
 from engram.protocols import Measuring, Protocol, grid_of, protocol, protocol_class, read_evaluate
@@ -44,6 +44,7 @@ class Request:
     references: bool = False
     offline: str | None = None
     evaluate: str = "all"
+    device: str = "cpu"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, seeds: Sequence[int]) -> list[Run]:
@@ -64,7 +65,8 @@ class Request:
         held_out = stream_given.pop("validation", None)
         stream_seed = seed if self.stream_seed is None else self.stream_seed
         made = _stream(self.stream, stream_seed, self.dataset, tasks, stream_given)
-        networks = _networks(network_name, _taken(given, [name for name in given if name not in learner_known]), policy)
+        network_given = _taken(given, [name for name in given if name not in learner_known])
+        networks = _networks(network_name, network_given, policy, find_device(self.device))
         if self.head not in (None, *HEADS):
             raise UnknownName("head", str(self.head), HEADS)
         if self.head == "multi" and "loss_over" in learner_known:
@@ -124,7 +126,7 @@ def _options(known: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str
     return {name: value for name, value in parsed.items() if value != known[name].default}
 
 
-def _networks(name: str, given: Mapping[str, Any], policy: Protocol) -> tuple[Blueprint, ...]:
+def _networks(name: str, given: Mapping[str, Any], policy: Protocol, device: str) -> tuple[Blueprint, ...]:
     """A network for every combination of its settings: several only for a protocol that chooses among networks."""
     values = {setting: value if isinstance(value, list) else [value] for setting, value in given.items()}
     empty = next((setting for setting, many in values.items() if not many), None)
@@ -136,7 +138,7 @@ def _networks(name: str, given: Mapping[str, Any], policy: Protocol) -> tuple[Bl
             f"the protocol '{policy.name}' takes one network, and {several} has several values; choose one of them, "
             "or --protocol realistic for a stream of two tasks"
         )
-    return tuple(Blueprint.of(name, **settings) for settings in grid_of(values))
+    return tuple(Blueprint.of(name, **settings).on(device) for settings in grid_of(values))
 
 
 def _share(given: Any, policy: Protocol, made: Stream, used: bool) -> float:

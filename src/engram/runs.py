@@ -162,11 +162,11 @@ class Run:
         if self.ideal:
             more["offline"] = self.ideal
         if len(self.networks) > 1:
-            more["networks"] = [[network.name, dict(network.settings)] for network in self.networks]
+            more["networks"] = [network.to_json() for network in self.networks]
         return more | {
             "stream": dict(self.stream.spec),
             "learner": self.learner,
-            "network": [self.networks[0].name, dict(self.networks[0].settings)],
+            "network": self.networks[0].to_json(),
             "grid": [dict(settings) for settings in self.grid],
             "protocol": self.protocol,
             "head": self.head,
@@ -183,7 +183,7 @@ class Run:
         return Run(
             stream=rebuild(data["stream"]),
             learner=data["learner"],
-            networks=tuple(Blueprint.of(name, **settings) for name, settings in networks),
+            networks=tuple(Blueprint.from_json(*network) for network in networks),
             grid=tuple(data["grid"]),
             protocol=data["protocol"],
             head=data["head"],
@@ -282,8 +282,11 @@ def warning_of(spec: Mapping[str, Any], policy: Protocol) -> str:
 
 
 def settings_of(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
-    """The settings of a run's learner, network and protocol."""
-    networks = [settings for _, settings in spec.get("networks", [spec["network"]])]
+    """The settings of a run's learner, network and protocol; and the device, if it is another than the CPU."""
+    networks = [
+        {**settings, **({"device": device[0]} if device else {})}
+        for _, settings, *device in spec.get("networks", [spec["network"]])
+    ]
     return {**_alternatives(spec["grid"]), **_alternatives(networks), **_plain(policy.settings())}
 
 

@@ -190,7 +190,7 @@ class _Teaching:
 
 def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, lesson: Lesson) -> Row:
     seconds = teaching.seconds
-    parameters = learner.parameters().detach().float().contiguous().numpy()
+    parameters = learner.parameters().detach().float().cpu().contiguous().numpy()
     if not np.isfinite(parameters).all():  # the last step of a lesson can spoil them, and no loss comes after it
         last = stream[node.last.tasks[-1]]
         value = parameters[~np.isfinite(parameters)][0]
@@ -208,7 +208,7 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, 
         parameters_sha256=hashlib.sha256(parameters.tobytes()).hexdigest(),
         union=result.union,
         places=node.measured,
-        machine=this_machine(),
+        machine=this_machine(node.network.device),
     )
 
 
@@ -235,12 +235,15 @@ def _still_true(node: Node, learner: Learner, lesson: Lesson, store: Store) -> R
     if {*changed, *node.last.tasks} & {*node.parent.tasks}:
         return None
     row = store.row(node.parent.key)
-    return row if row is not None and row.places is None and row.machine == this_machine() else None
+    return row if row is not None and row.places is None and row.machine == this_machine(node.network.device) else None
 
 
-def this_machine() -> Machine:
+def this_machine(device: str = "cpu") -> Machine:
     """The kind of this one, as this process uses it."""
-    return Machine(torch.backends.cpu.get_cpu_capability(), torch_version(), platform.machine())
+    capability = torch.backends.cpu.get_cpu_capability()
+    if device.startswith("cuda"):
+        capability += f" and {torch.cuda.get_device_name(device)}"
+    return Machine(capability, torch_version(), platform.machine())
 
 
 def stream_of(node: Node) -> Stream:

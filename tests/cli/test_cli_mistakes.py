@@ -22,6 +22,7 @@ MISTAKES = [
     ((*RUN, "--set", "epochs"), "'epochs' is not key=value"),
     ((*RUN, "--set", "rate=0.1,0.2"), "choose --protocol task-level or stream-level"),
     ((*RUN, "--network", "mpl"), "there is no network 'mpl'; did you mean 'mlp'?"),
+    ((*RUN, "--device", "gpu"), "there is no device 'gpu' on this machine; use one of: cpu"),
     ((*RUN, "--protocol", "task"), "there is no protocol 'task'"),
     ((*RUN, "--head", "both"), "there is no head 'both'; choose one of: multi, single"),
     (("run", "split", "--learner", "ewc"), "needs a dataset"),

@@ -101,6 +101,9 @@ def run(
             help="Of these only Ω's offline models: of the first session, or also of all seen.",
         ),
     ] = None,
+    device: Annotated[
+        str, typer.Option("--device", metavar="NAME", help="Where networks compute: cpu, cuda, cuda:1, ..")
+    ] = "cpu",
     jobs: Jobs = 0,
     store: Place = STORE,
     figure: Figure = "",
@@ -126,6 +129,7 @@ def run(
         references=references,
         offline=offline,
         evaluate=evaluate,
+        device=device,
         settings=given,
     )
     with others_printing():

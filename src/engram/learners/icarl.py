@@ -147,9 +147,10 @@ class ICaRL(GradientLearner):
         if not all(label in means for label in columns):
             return super().predict(x, task)
         with torch.no_grad():
-            features = F.normalize(self.network.features(x), dim=1)
+            features = F.normalize(self.network.features(x.to(self.device)), dim=1)
         centres = torch.stack([means[label] for label in columns])
-        return 2 * features @ centres.t() - features.square().sum(1, keepdim=True) - centres.square().sum(1)
+        scores = 2 * features @ centres.t() - features.square().sum(1, keepdim=True) - centres.square().sum(1)
+        return scores.to(x.device)
 
     def load(self, state: State) -> None:
         super().load(state)

@@ -6,12 +6,13 @@ The registry is the folder: a trunk here that has a `name` is a network. Adding 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
 import torch
 
+from engram.networks.devices import find_device
 from engram.networks.flat import HEAD, FlatNetwork, Outputs
 from engram.networks.module import Module, adopt, is_network
 from engram.networks.trunk import Trunk
@@ -29,7 +30,7 @@ NETWORKS: Registry[type[Trunk]] = Registry(
     "network", _library, is_network, "torch.nn.Module or function that returns one", adopt
 )
 
-__all__ = ["HEAD", "NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "network_class"]
+__all__ = ["HEAD", "NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "find_device", "network_class"]
 
 
 def network_class(name: str) -> type[Trunk]:
@@ -48,6 +49,22 @@ class Blueprint:
     def of(name: str = "mlp", **given: Any) -> Blueprint:
         """Defaults filled in and checked."""
         return Blueprint(name, resolve(f"network '{name}'", declared(network_class(name)), given))
+
+    def to_json(self) -> list[Any]:
+        return [self.name, dict(self.settings), *self.elsewhere]
+
+    @staticmethod
+    def from_json(name: str, settings: Mapping[str, Any], device: str = "cpu") -> Blueprint:
+        """Refused where there is no such device."""
+        return Blueprint.of(name, **settings).on(find_device(device))
+
+    def on(self, device: str) -> Blueprint:
+        return replace(self, device=device)
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """The device, if it is not the one that goes without saying."""
+        return [] if self.device == "cpu" else [self.device]
 
     def parameters(self, shape: tuple[int, ...], outputs: int) -> int:
         """How many a network with so many outputs has, found without building it."""

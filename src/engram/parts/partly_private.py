@@ -96,7 +96,7 @@ class PartlyPrivate(GradientLearner):
         self.columns(task)  # raises where the task is missing or has not been learned
         network = self.network_of(task)
         with torch.no_grad():
-            return network.scores(network.features(x))
+            return network.scores(network.features(x.to(self.device))).to(x.device)
 
     def network_of(self, task: int | None) -> FlatNetwork:
         """The network of a finished or the current task, until another finished one is asked for."""
