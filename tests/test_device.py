@@ -76,7 +76,9 @@ def test_a_split_moves_with_its_transform(valueless):
     assert moved.take(torch.tensor([1])).batch(slice(None))[0].is_meta
 
 
-@pytest.mark.parametrize("network", ["mlp", "fel", "rwalk-cnn", "pfuelb-conv", "resnet18-reduced"])
+@pytest.mark.parametrize(
+    "network", ["mlp", "fel", "rwalk-cnn", "pfuelb-conv", "resnet18-reduced", "ctrl-resnet", "ctrl-alexnet"]
+)
 def test_every_network_is_built_on_its_device(network):
     blueprint = replace(Blueprint.of(network), device="meta")
     built = blueprint.build((3, 32, 32), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
+from by_hand import residual_map, with_outputs
 from torch import nn
 
 from engram.core import Split
@@ -18,9 +19,7 @@ SMALL = Blueprint.of("resnet18-reduced", width=2)
 
 
 def _network(shape=(3, 32, 32), **settings):
-    network = Blueprint.of("resnet18-reduced", **settings).build(shape, seed=0)
-    network.append(network.trunk.head_rows(5, generator(0, "head")))
-    return network
+    return with_outputs("resnet18-reduced", 5, shape, **settings)
 
 
 def _parameters(w, inputs=3):
@@ -61,29 +60,8 @@ def test_operations():
 def test_against_the_same_network_written_with_functions():
     network = _network(width=3)
     x = torch.randn(4, 3, 32, 32, generator=generator(1, "x"))
-    tensors = iter(network.trunk.parameters())
-
-    def normed(h, stride=1):
-        kernel, weight, bias = next(tensors), next(tensors), next(tensors)
-        h = F.conv2d(h, kernel, stride=stride, padding=kernel.shape[-1] // 2)
-        return F.batch_norm(h, None, None, weight, bias, training=True)
-
-    h = F.relu(normed(x))
-    for stride, projected in (
-        (1, False),
-        (1, False),
-        (2, True),
-        (1, False),
-        (2, True),
-        (1, False),
-        (2, True),
-        (1, False),
-    ):
-        inner = normed(F.relu(normed(h, stride)))
-        h = F.relu(inner + (normed(h, stride) if projected else h))
-    expected = F.avg_pool2d(h, 4).flatten(1)
+    expected = F.avg_pool2d(residual_map(network.trunk, x, (1, 1, 2, 1, 2, 1, 2, 1), projected=(2,)), 4).flatten(1)
     assert torch.allclose(network.features(x, training=True), expected, atol=1e-5)
-    assert next(tensors, None) is None
 
 
 @pytest.mark.parametrize("shape", [(64,), (1, 3, 8)])

@@ -13,30 +13,13 @@ from engram.networks.trunk import Trunk
 from engram.settings import setting
 
 
-class ResNet18Reduced(Trunk):
-    """Lopez-Paz and Ranzato 2017: a 3×3 convolution, four groups of two residual blocks, average pooling over 4×4."""
+class Residual(Trunk):
+    """What trunks of residual blocks share: one sample alone cannot be normalised where a feature map has one pixel."""
 
-    name = "resnet18-reduced"
-
-    width = setting(
-        20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
-    )
-
-    def assemble(self, shape: tuple[int, ...]) -> Modules:
-        inputs, *sides = image_shape(self.name, shape, 4)
-        modules: Modules = {"stem": [_convolution(inputs, self.width, 3, 1), nn.BatchNorm2d(self.width), nn.ReLU()]}
-        inputs = self.width
-        for number, stride in enumerate((1, 2, 2, 2)):
-            channels = 2**number * self.width
-            modules[f"group{number + 1}"] = [Block(inputs, channels, stride), Block(channels, channels, 1)]
-            sides = [-(-side // stride) for side in sides]
-            inputs = channels
+    def end_with(self, block: nn.Module, sides: list[int]) -> None:
+        """Its last block, and how large the map is that this makes."""
+        self.last = [block]  # in a list, so that it is registered once
         self.lonely = max(sides) == 1
-        pool = [min(4, side) for side in sides]
-        self.features = inputs * (sides[0] // pool[0]) * (sides[1] // pool[1])
-        self.last = modules["group4"][-1:]  # in a list, so that it is registered once
-        modules["group4"] += [nn.AvgPool2d((pool[0], pool[1])), nn.Flatten()]
-        return modules
 
     def forward(self, x: Tensor) -> Tensor:
         if self.lonely and len(x) == 1 and self.last[0].training:
@@ -47,20 +30,45 @@ class ResNet18Reduced(Trunk):
         return self.layers(x)
 
 
+class ResNet18Reduced(Residual):
+    """Lopez-Paz and Ranzato 2017: a 3×3 convolution, four groups of two residual blocks, average pooling over 4×4."""
+
+    name = "resnet18-reduced"
+
+    width = setting(
+        20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
+    )
+
+    def assemble(self, shape: tuple[int, ...]) -> Modules:
+        inputs, *sides = image_shape(self.name, shape, 4)
+        modules: Modules = {"stem": [convolution(inputs, self.width, 3, 1), nn.BatchNorm2d(self.width), nn.ReLU()]}
+        inputs = self.width
+        for number, stride in enumerate((1, 2, 2, 2)):
+            channels = 2**number * self.width
+            modules[f"group{number + 1}"] = [Block(inputs, channels, stride), Block(channels, channels, 1)]
+            sides = [-(-side // stride) for side in sides]
+            inputs = channels
+        self.end_with(modules["group4"][-1], sides)
+        pool = [min(4, side) for side in sides]
+        self.features = inputs * (sides[0] // pool[0]) * (sides[1] // pool[1])
+        modules["group4"] += [nn.AvgPool2d((pool[0], pool[1])), nn.Flatten()]
+        return modules
+
+
 class Block(nn.Module):
     """Two 3×3 convolutions around which the input goes on as it is, or projected where its shape changes."""
 
     def __init__(self, inputs: int, channels: int, stride: int):
         super().__init__()
-        self.first = nn.Sequential(_convolution(inputs, channels, 3, stride), nn.BatchNorm2d(channels), nn.ReLU())
-        self.second = nn.Sequential(_convolution(channels, channels, 3, 1), nn.BatchNorm2d(channels))
+        self.first = nn.Sequential(convolution(inputs, channels, 3, stride), nn.BatchNorm2d(channels), nn.ReLU())
+        self.second = nn.Sequential(convolution(channels, channels, 3, 1), nn.BatchNorm2d(channels))
         self.shortcut = nn.Sequential()
         if stride != 1 or inputs != channels:
-            self.shortcut = nn.Sequential(_convolution(inputs, channels, 1, stride), nn.BatchNorm2d(channels))
+            self.shortcut = nn.Sequential(convolution(inputs, channels, 1, stride), nn.BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(torch.add(self.second(self.first(x)), self.shortcut(x)))
 
 
-def _convolution(inputs: int, channels: int, size: int, stride: int) -> nn.Conv2d:
+def convolution(inputs: int, channels: int, size: int, stride: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, channels, size, stride, padding=size // 2, bias=False)
