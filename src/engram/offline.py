@@ -24,6 +24,7 @@ from engram.settings import declared
 IDEALS = ("base", "seen")
 VALIDATION = 0.1  # share held out, to stop and to choose by
 SEES = frozenset({"validation"})  # what the search is shown
+BY = "validation accuracy of the offline model"
 
 # The MLP of Kemker et al. 2018: Nadam, batches of 256, early stopping. What is searched is ours.
 WIDTHS = (400, 400)
@@ -90,7 +91,7 @@ class Offline:
             scores = [outcome.validation[-1] if outcome.validation else 0.0 for outcome in outcomes]
             chosen = best(outcomes, scores)
             reached = {place: scores[place] for place in grown(outcomes)}
-            decisions += decision("validation accuracy of the offline model", self.grid, reached, chosen)
+            decisions += decision(BY, self.grid, reached, chosen)
             alone.append(candidates[chosen])
         seen = self._seen(alone[0]) if self.ideal == "seen" else []
         if len(seen) > 1:

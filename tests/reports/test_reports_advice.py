@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from engram.reports.advice import PENALTIES_ALONE, advice
+from engram.record import Ideals
+from engram.reports.advice import ONE_CLASS, PENALTIES_ALONE, advice
 
 
 @pytest.fixture
@@ -37,3 +38,10 @@ def test_no_advice_for_other_methods(learned, change):
 @pytest.mark.parametrize("classes", [("01", "01"), ("0123",), ("", "0123"), ("", ""), ()])
 def test_no_advice_where_no_class_is_known_to_be_new(learned, classes):
     assert advice([learned(*classes)]) == []
+
+
+@pytest.mark.parametrize("first, sentences", [("0", [ONE_CLASS]), ("01", [])])
+def test_a_first_session_of_one_class_beside_an_offline_model(learned, first, sentences):
+    shown = learned(first, "0123", learner="ridge")
+    assert advice([replace(shown, ideals=Ideals(shown.rows[:1]))]) == sentences
+    assert advice([shown]) == []

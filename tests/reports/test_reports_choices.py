@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from engram.reports.choices import choice_lines
+from engram import offline
+from engram.record import Ideals
+from engram.reports.choices import choice_lines, offline_lines
 
 BY = "validation accuracy on the current task"
 
@@ -29,6 +33,25 @@ def test_choices_of_every_task_and_seed(record):
     assert choice_lines(several)[0] == "chosen strength, task by task: 10, 1 (seed 0) · 10, 10 (seed 1)"
     once = [record(seed=seed, decisions=one[:1]) for seed in (0, 1, 2)]
     assert choice_lines(once)[0] == "chosen strength, seed by seed: 10, 10, 10"
+
+
+def test_offline_models_say_how_they_were_chosen_and_what_they_reached(record):
+    def row(per_class):
+        return replace(record().rows[0], single=(0.5,) * len(per_class), per_class={"single": per_class})
+
+    rows = (row({"0": 0.75}), row({"0": 0.25, "1": 0.75}))
+    made = decision([0.5, 0.7], 1, by=offline.BY)
+    ideals = Ideals(rows[:1], rows, (made,))
+    shown = record(rows=rows, ideals=ideals)
+    assert choice_lines([shown])[0] == "chosen strength for the offline model: 10"
+    assert offline_lines([shown]) == [
+        "offline model: 0.750 on the first session, trained on it alone · "
+        "0.500 on everything seen, trained on all of it"
+    ]
+    assert offline_lines([record(rows=rows, ideals=replace(ideals, seen=()))] * 2) == [
+        "offline model: 0.750 on the first session, trained on it alone"
+    ]
+    assert offline_lines([record()]) == []
 
 
 def test_several_settings_are_named(record):

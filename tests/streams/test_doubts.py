@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+import engram
 from engram import datasets
-from engram.errors import BadSetting
+from engram.errors import BadData, BadSetting
 from engram.streams import kinds, rebuild, stream
 
 from .toys import rows, toy
@@ -104,6 +105,34 @@ def test_large_features_of_ones_own_data_are_said(tmp_path):
     large = replace(data, x_train=data.x_train * torch.tensor(1e30), x_test=data.x_test.float())
     with pytest.warns(UserWarning, match=r"mine.npz: x_train holds numbers as large as 2.*e\+32"):
         stream("split", dataset=own_file(tmp_path, large))
+
+
+def test_a_class_without_test_samples_is_said_and_counts_in_no_accuracy(tmp_path):
+    data = toy()
+    rest = data.y_test != 4
+    untested = replace(data, x_test=data.x_test[rest], y_test=data.y_test[rest])
+    with pytest.warns(
+        UserWarning, match=r"mine.npz has no test samples of class 4, so no accuracy counts it; give some"
+    ):
+        made = stream("split", dataset=own_file(tmp_path, untested), tasks=2)
+    record = engram.run(made, "ridge", features=5)
+    assert list(record.per_class[-1]) == ["0", "1", "2", "3", "5", "6", "7", "8", "9"]
+    assert record.metrics()["mean_class_accuracy"] == pytest.approx(sum(record.per_class[-1].values()) / 9)
+
+
+def test_a_class_of_arrays_without_test_samples_is_said():
+    task = (torch.rand(30, 4), torch.arange(30) % 3, torch.rand(6, 4), torch.arange(6) % 2)
+    with pytest.warns(UserWarning, match="task 2 has no test samples of class 2, so no accuracy counts it"):
+        engram.from_arrays([(*task[:2], *task[:2]), task])
+
+
+@pytest.mark.filterwarnings("ignore:.* has no test samples of class 4")
+def test_a_session_of_such_a_class_alone_is_refused(tmp_path):
+    data = toy()
+    rest = data.y_test != 4
+    path = own_file(tmp_path, replace(data, x_test=data.x_test[rest], y_test=data.y_test[rest]))
+    with pytest.raises(BadData, match="has no test samples; leave its classes out or put them into a task with others"):
+        stream("incremental", dataset=path, order="given", base=2)
 
 
 @pytest.mark.parametrize("name, left", [("dtd37", 1480 - 8), ("audioset100", 5688 - 8)])

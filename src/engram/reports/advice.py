@@ -13,9 +13,20 @@ PENALTIES_ALONE = (
 )
 
 
+ONE_CLASS = (
+    "the first session has one class, which no offline model gets wrong, so omega_base and omega_all are plain "
+    "accuracies; give it more classes (--set base=2), or look at omega_all_fair"
+)
+
+
 def advice(records: Sequence[Record]) -> list[str]:
     """Sentences about the runs of one method."""
-    return [PENALTIES_ALONE] if any(map(_is_a_penalty_alone, records)) else []
+    doubts = {PENALTIES_ALONE: _is_a_penalty_alone, ONE_CLASS: _begins_with_one_class}
+    return [sentence for sentence, applies in doubts.items() if any(map(applies, records))]
+
+
+def _begins_with_one_class(record: Record) -> bool:
+    return record.ideals is not None and bool(record.rows) and len(record.per_class[0]) == 1
 
 
 def _is_a_penalty_alone(record: Record) -> bool:

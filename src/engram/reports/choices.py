@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from engram.metrics import spread
+from engram.offline import BY
 from engram.record import Record
 from engram.reports.summary import done
 from engram.reports.tables import print_wrapped, written
@@ -19,8 +20,24 @@ Made = Mapping[str, Any]  # a decision as a record has it
 
 
 def print_choices(console: Console, records: Sequence[Record]) -> None:
-    for line in choice_lines(records):
+    for line in [*choice_lines(records), *offline_lines(records)]:
         print_wrapped(console, line)
+
+
+def offline_lines(records: Sequence[Record]) -> list[str]:
+    """What the offline models reached that Ω is a share of, mean over the seeds."""
+    found = [offline for record in done(records) if (offline := record.offline()) is not None]
+    if not found:
+        return []
+    alone = [spread(values)["mean"] for values in zip(*(alone for alone, _ in found), strict=True)]
+    where = "on the first session" if len(alone) == 1 else "on each dataset"
+    seen = [seen.all[-1] for _, seen in found if seen is not None]
+    more = [f"{spread(seen)['mean']:.3f} on everything seen, trained on all of it"] if seen else []
+    return [f"offline model: {' · '.join([f'{_numbers(alone)} {where}, trained on it alone', *more])}"]
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.3f}" for value in values)
 
 
 def choice_lines(records: Sequence[Record]) -> list[str]:
@@ -28,15 +45,17 @@ def choice_lines(records: Sequence[Record]) -> list[str]:
     reached, mean over all of them."""
     by_kind: dict[str, list[tuple[Record, list[Made]]]] = {}
     for record in done(records):
-        for kind in dict.fromkeys(decision["by"] for decision in record.decisions):
-            made = [decision for decision in record.decisions if decision["by"] == kind]
+        decisions = [*record.decisions, *(record.ideals.decisions if record.ideals else ())]
+        for kind in dict.fromkeys(decision["by"] for decision in decisions):
+            made = [decision for decision in decisions if decision["by"] == kind]
             by_kind.setdefault(kind, []).append((record, made))
-    return [line for kind, made in by_kind.items() for line in (_chosen(made), _reached(kind, made))]
+    return [line for kind, made in by_kind.items() for line in (_chosen(kind, made), _reached(kind, made))]
 
 
-def _chosen(made: Sequence[tuple[Record, Sequence[Made]]]) -> str:
+def _chosen(kind: str, made: Sequence[tuple[Record, Sequence[Made]]]) -> str:
     names = list(made[0][1][0]["candidates"][0])
     what = f"chosen {names[0]}" if len(names) == 1 else "chosen"
+    what += " for the offline model" if kind == BY else ""
     labels = [[_label(decision["candidates"][decision["chosen"]]) for decision in decisions] for _, decisions in made]
     if any(len(chosen) > 1 for chosen in labels):
         seeds = [f" (seed {record.seed})" if len(made) > 1 else "" for record, _ in made]

@@ -14,7 +14,7 @@ from torch import Tensor
 from engram.core import Dataset, Stream
 from engram.errors import BadData
 from engram.settings import Setting
-from engram.streams.doubts import say_if_large
+from engram.streams.doubts import say_if_large, say_if_untested
 from engram.streams.plan import Part, assemble, title
 from engram.streams.reading import read_labels, read_samples
 from engram.streams.seeding import SEED
@@ -77,6 +77,7 @@ def _read_task(number: int, task: Any) -> dict[str, Any]:
         read[y] = read_labels(given[y], f"task {number}: {y}")
         if len(read[x]) != len(read[y]):
             raise BadData(f"task {number}: {x} has {len(read[x])} samples and {y} has {len(read[y])} labels")
+    say_if_untested(read["y_train"].tolist(), read["y_test"].tolist(), f"task {number}")
     return read
 
 

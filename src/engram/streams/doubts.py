@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
+from typing import Any
 
 from torch import Tensor
 
@@ -10,6 +12,7 @@ from engram.core import Dataset
 from engram.datasets.overlap import in_both
 
 LARGE = 1e6
+MOST = 5  # classes that are named
 
 
 def say_if_shared(dataset: Dataset) -> None:
@@ -19,6 +22,19 @@ def say_if_shared(dataset: Dataset) -> None:
         warnings.warn(
             f"{len(rows)} of the {len(dataset.x_test)} test samples of {dataset.name} are training samples too (the "
             f"first in row {rows[0]} of x_test), so its test accuracy flatters; take them out",
+            stacklevel=4,
+        )
+
+
+def say_if_untested(y_train: Iterable[Any], y_test: Iterable[Any], where: str) -> None:
+    """A word about classes that are learned and never measured: no accuracy by class, and no mean of them, has them."""
+    tested = set(y_test)
+    lost = sorted(set(y_train) - tested)
+    if lost and tested:
+        named = ", ".join(map(str, lost[:MOST])) + (" …" if len(lost) > MOST else "")
+        warnings.warn(
+            f"{where} has no test samples of class {named}, so no accuracy counts "
+            f"{'it' if len(lost) == 1 else f'these {len(lost)}'}; give some, or leave the class out",
             stacklevel=4,
         )
 

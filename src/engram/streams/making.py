@@ -14,7 +14,7 @@ from engram.errors import BadData, BadSetting, UnknownName
 from engram.own import in_folder, is_place
 from engram.settings import Setting, resolve
 from engram.streams import ctrl, own, two_tasks
-from engram.streams.doubts import say_if_large, say_if_shared
+from engram.streams.doubts import say_if_large, say_if_shared, say_if_untested
 from engram.streams.inputs import check_inputs
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
@@ -123,10 +123,13 @@ def _say_doubts(source: Source) -> None:
     """What there is to say of data that the catalogue does not know."""
     if source.reference in datasets.names():
         return
-    if not source.dataset.in_both:
-        say_if_shared(source.dataset)
-    for part, x in (("x_train", source.dataset.x_train), ("x_test", source.dataset.x_test)):
-        say_if_large(x, f"{source.dataset.name}: {part}")
+    data = source.dataset
+    if not data.in_both:
+        say_if_shared(data)
+    learned, tested = ([data.classes[c] for c in y.unique().tolist()] for y in (data.y_train, data.y_test))
+    say_if_untested(learned, tested, data.name)
+    for part, x in (("x_train", data.x_train), ("x_test", data.x_test)):
+        say_if_large(x, f"{data.name}: {part}")
 
 
 def _check_digests(spec: Mapping[str, Any], sources: Sequence[Source]) -> None:
