@@ -34,7 +34,7 @@ def save(
 ) -> None:
     """Write a learner to a file, whole or not at all; it may be in the middle of a lesson.
 
-    `class_names` and `transform` (`task.train.transform` of a stream) are kept beside it: `load` puts them back onto
+    `class_names` (a stream's) and `transform` (`task.train.transform`) are kept beside it: `load` puts them back onto
     the learner, whose predictions they do not change.
     """
     transform = transform or learner.transform

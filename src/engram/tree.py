@@ -65,7 +65,7 @@ def _known(node: Node, store: Store) -> Row | None:
 def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings: Mapping[str, Any]) -> Learner:
     """The learner as it stands at a node, to go on with these settings.
 
-    Where the node's checkpoint was dropped or is damaged the node is grown again, to the same bits.
+    Where the node's checkpoint was deleted or is damaged the node is grown again, to the same bits.
     """
     learner = create(node.learner, stream.outline, node.seed, node.network, settings)
     if node.depth:

@@ -16,7 +16,7 @@ def settle(walk: Walk, walks: Sequence[Walk], store: Store) -> None:
 
 
 def tidy(store: Store, needed: Set[str] = frozenset()) -> int:
-    """Drop the checkpoints that finished runs no longer need: all but the newest final ones and, as far as there is
+    """Delete the checkpoints that finished runs no longer need: all but the newest final ones and, as far as there is
     room, those of first tasks, which a sweep of the penalty's strength shares. `needed` ones stay in any case. Bytes
     freed."""
     results = [entry["result"] for entry in reversed(store.runs()) if entry["status"] == "done" and entry["result"]]
@@ -28,7 +28,7 @@ def tidy(store: Store, needed: Set[str] = frozenset()) -> int:
 
 
 def clean_up(store: Store, delete_failed: bool = False) -> dict[str, int]:
-    """Drop what no run needs: see `tidy`; and positions and nodes that belong to no run that is done or will go on."""
+    """Delete what no run needs: see `tidy`; and positions and nodes that belong to no run that is done or will go on."""
     if delete_failed:
         store.delete_runs([entry["key"] for entry in store.runs() if entry["status"] == "failed"])
         store.delete_damaged_runs()
