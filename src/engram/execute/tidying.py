@@ -28,7 +28,7 @@ def tidy(store: Store, needed: Set[str] = frozenset()) -> int:
 
 
 def clean_up(store: Store, delete_failed: bool = False) -> dict[str, int]:
-    """Delete what no run needs: see `tidy`; and positions and nodes that belong to no run that is done or will go on."""
+    """Delete what no run needs: see `tidy`; and positions and nodes of no run that is done or will go on."""
     if delete_failed:
         store.delete_runs([entry["key"] for entry in store.runs() if entry["status"] == "failed"])
         store.delete_damaged_runs()
