@@ -54,14 +54,21 @@ class GeppNet(Learner):
     map_rate = setting(0.1, "ε of the map at the beginning (Table S4)", above=0, at_most=1)
     map_rate_end = setting(0.01, "ε of the map after its ordering (calibrated)", above=0, at_most=1)
     map_rate_later = setting(0.01, "ε of the map in later sessions (calibrated)", above=0, at_most=1, late=True)
-    radius = setting(0.25, "σ of the neighbourhood at the beginning, in sides of the map (n/4)", at_least=1e-3)
+    radius = setting(
+        0.25, "σ of the neighbourhood at the beginning, in sides of the map (calibrated: n/4)", at_least=1e-3
+    )
     radius_end = setting(0.5, "σ after the ordering, in units (calibrated: 1 costs 3 points)", at_least=1e-3)
-    spread = setting(0.05, "deviation of the units around the mean of the first session, at the start", at_least=0)
+    spread = setting(
+        0.05, "deviation of the units around the mean of the first session, at the start (calibrated)", at_least=0
+    )
     threshold = setting(0.5, "novel is what has a lower confidence, in later sessions (Table S4)", late=True)
     replay = setting(
-        0.5, "last share of a later session that draws from all data, not from its own (calibrated)", at_least=0,
-        at_most=1, late=True,
-    )  # fmt: skip
+        0.5,
+        "last share of a later session that draws from all data, not from its own (calibrated)",
+        at_least=0,
+        at_most=1,
+        late=True,
+    )
 
     def __init__(self, outline: Outline, seed: int = 0, network: Blueprint | None = None, **settings: Any):
         """`network` is not used: the map is all there is."""
@@ -116,7 +123,7 @@ class GeppNet(Learner):
         where = f"task {lesson.index + 1} ({lesson.name})"
         if len(lesson.train) < 2:
             raise BadData(f"{where} has 1 training sample; learner '{self.name}' needs at least 2 in every task")
-        if not self.sessions and len(lesson.classes) < 2:
+        if not self.sessions and len(lesson.train.y.unique()) < 2:
             raise BadData(
                 f"{where} is the first and has 1 class; learner '{self.name}' needs 2 there to tell how sure it is: "
                 "give the first task more classes"
