@@ -50,7 +50,7 @@ def learning(mnist: Lesson, skipped: int, **settings: float) -> Iterator[Step]:
 
 def plain_loop(mnist: Lesson, rate: float, radius: float) -> Callable[[], None]:
     """One sample after another: the nearest unit, and all of them moved."""
-    side = GeppNet.side.default
+    side = GeppNet.map_side.default
     places = torch.cartesian_prod(torch.arange(side), torch.arange(side)).float()
     weights, start = torch.rand(side**2, 784), 0
 

@@ -34,7 +34,7 @@ def defaults(learner, **settings):
         ("ridge", "mlp", {"features": [5, 10**8]}),
         ("exemplars-only", "mlp", {"copies": 10**9, "points": 10**9}),
         ("exemplars-only", "mlp", {"filters": 10**9}),
-        ("geppnet", "mlp", {"side": 30_000}),
+        ("geppnet", "mlp", {"map_side": 30_000}),
         ("geppnet+stm", "mlp", {"memory_size": 10**9}),
     ],
 )

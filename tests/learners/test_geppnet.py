@@ -13,7 +13,7 @@ from engram.errors import BadData
 from engram.learners.geppnet import GeppNet
 from engram.learners.geppnet_stm import GeppNetSTM
 
-SMALL = {"side": 7, "base_iterations": 300, "later_iterations": 150, "most_passes": 100}
+SMALL = {"map_side": 7, "base_iterations": 300, "later_iterations": 150, "most_passes": 100}
 
 
 def accuracy(learner, lessons):
@@ -27,8 +27,8 @@ class WrittenOut:
 
     def __init__(self, learner):
         self.learner, self.map = learner, None
-        self.readout, self.kappa = torch.zeros(learner.side**2, 2, dtype=torch.float64), None
-        grid = torch.arange(learner.side)
+        self.readout, self.kappa = torch.zeros(learner.map_side**2, 2, dtype=torch.float64), None
+        grid = torch.arange(learner.map_side)
         self.places = torch.cartesian_prod(grid, grid).double()
 
     def see(self, x, target, rate, radius, threshold):
@@ -88,7 +88,7 @@ def test_it_is_the_loop_written_out(digits_lessons):
 
 def test_it_recognises_digits_and_goes_on(make, teach, digits_lessons):
     old, new = digits_lessons[:4], digits_lessons[4:]
-    learner = teach(make("geppnet", side=10, most_passes=15), [Lesson.union(old)])
+    learner = teach(make("geppnet", map_side=10, most_passes=15), [Lesson.union(old)])
     assert accuracy(learner, old) > 0.8
     teach(learner, new)
     assert learner.columns() == list(range(10))
@@ -110,7 +110,7 @@ def test_where_nothing_is_novel_nothing_changes(name, make, teach, digits_lesson
 
 
 def test_classes_that_come_back_have_one_output(make, teach, permuted_lessons):
-    learner = teach(make("geppnet", side=12, most_passes=20), permuted_lessons[:2])
+    learner = teach(make("geppnet", map_side=12, most_passes=20), permuted_lessons[:2])
     assert learner.readout.weights.shape == (144, 10)
     assert len(learner.samples) == 300
     assert accuracy(learner, permuted_lessons[1:2]) > 0.5

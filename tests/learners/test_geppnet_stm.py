@@ -9,7 +9,7 @@ from engram.core import Outline
 from engram.learners.geppnet_stm import GeppNetSTM
 
 OUTLINE = Outline((1, 8, 8), tuple(range(10)))
-SMALL = {"side": 7, "base_iterations": 300, "later_iterations": 200, "memory_size": 30}
+SMALL = {"map_side": 7, "base_iterations": 300, "later_iterations": 200, "memory_size": 30}
 
 
 class Watched(GeppNetSTM):
@@ -68,7 +68,7 @@ def test_a_sleep_is_a_shuffled_pass_over_the_memory(teach, digits_lessons):
 
 
 def test_it_goes_on_recognising_digits(make, teach, digits_lessons):
-    learner = teach(make("geppnet+stm", side=12, most_passes=20, sleep_every=100), digits_lessons)
+    learner = teach(make("geppnet+stm", map_side=12, most_passes=20, sleep_every=100), digits_lessons)
     x, y = digits_lessons[4].validation.batch(slice(None))
     assert (torch.tensor(learner.columns())[learner.predict(x).argmax(1)] == y).float().mean() > 0.6
 

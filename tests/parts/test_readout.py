@@ -17,22 +17,22 @@ def readout(units, **settings):
     return Readout(units, **{**values, **settings})
 
 
-@pytest.mark.parametrize("normalised", [False, True])
-def test_the_largest_activity_is_kept_and_weak_ones_are_silent(normalised):
-    part = readout(4, theta=0.7, power=10.0, normalised=normalised)
+@pytest.mark.parametrize("peak", ["best", "one"])
+def test_the_largest_activity_is_kept_and_weak_ones_are_silent(peak):
+    part = readout(4, theta=0.7, power=10.0, peak=peak)
     part.kappa = 2.0
     squares = np.array([[1.0, 2.0, 3.0, 30.0], [9.0, 9.1, 8.0, 11.0]])
     g = np.exp(-squares / 8)
     largest = g.max(1, keepdims=True)
     z = np.where(g / largest > 0.7, g**10 / largest**9, 0)
     assert (z > 0).sum(1).tolist() == [3, 3]
-    assert part.activity(squares) == pytest.approx(z / largest if normalised else z)
-    assert part.activity(squares).max(1) == pytest.approx(np.ones(2) if normalised else g.max(1))
+    assert part.activity(squares) == pytest.approx(z / largest if peak == "one" else z)
+    assert part.activity(squares).max(1) == pytest.approx(np.ones(2) if peak == "one" else g.max(1))
 
 
-@pytest.mark.parametrize("normalised", [False, True])
-def test_one_sample_is_as_active_as_among_many(normalised):
-    part = readout(50, normalised=normalised)
+@pytest.mark.parametrize("peak", ["best", "one"])
+def test_one_sample_is_as_active_as_among_many(peak):
+    part = readout(50, peak=peak)
     part.kappa = 1.5
     squares = np.random.default_rng(0).uniform(1, 9, (20, 50)).astype(np.float32)
     together = part.activity(squares)

@@ -20,7 +20,7 @@ from engram.settings import declared
 CLASSES = ((3, 0), (5, 1), (2, 4))  # no class's number is its column, and no task's classes are in order
 FEATURES, SAMPLES, TESTS = 8, 40, 20
 SMALL = {"epochs": 5, "batch": 16, "rate": 0.02, "features": 40, "fisher_samples": 30}
-SMALL |= {"side": 6, "most_passes": 3, "sleep_every": 90}
+SMALL |= {"map_side": 6, "most_passes": 3, "sleep_every": 90}
 MOST_STEPS = 100_000
 
 

@@ -39,7 +39,7 @@ class GeppNet(Learner):
     name = "geppnet"
     parts = (Readout,)
 
-    side = setting(23, "units along a side of the map (Kemker et al., Table S4; originally 30)", at_least=2)
+    map_side = setting(23, "units along a side of the map (Kemker et al., Table S4; originally 30)", at_least=2)
     base_iterations = setting(80_000, "samples drawn in the first session (Table S4)", at_least=1)
     later_iterations = setting(20_000, "samples drawn in each later session (Table S4)", at_least=1, late=True)
     most_passes = setting(
@@ -54,11 +54,11 @@ class GeppNet(Learner):
     map_rate = setting(0.1, "ε of the map at the beginning (Table S4)", above=0, at_most=1)
     map_rate_end = setting(0.01, "ε of the map after its ordering (calibrated)", above=0, at_most=1)
     map_rate_later = setting(0.01, "ε of the map in later sessions (calibrated)", above=0, at_most=1, late=True)
-    radius = setting(
+    map_radius = setting(
         0.25, "σ of the neighbourhood at the beginning, in sides of the map (calibrated: n/4)", at_least=1e-3
     )
-    radius_end = setting(0.5, "σ after the ordering, in units (calibrated: 1 costs 3 points)", at_least=1e-3)
-    spread = setting(
+    map_radius_end = setting(0.5, "σ after the ordering, in units (calibrated: 1 costs 3 points)", at_least=1e-3)
+    map_spread = setting(
         0.05, "deviation of the units around the mean of the first session, at the start (calibrated)", at_least=0
     )
     threshold = setting(0.5, "novel is what has a lower confidence, in later sessions (Table S4)", late=True)
@@ -74,8 +74,8 @@ class GeppNet(Learner):
         """`network` is not used: the map is all there is."""
         apply(self, resolve(f"learner '{self.name}'", declared(type(self)), settings))
         self.outline, self.seed = outline, seed
-        units = self.side**2
-        self.map = SelfOrganisingMap(self.side, torch.zeros(units, math.prod(outline.shape)))
+        units = self.map_side**2
+        self.map = SelfOrganisingMap(self.map_side, torch.zeros(units, math.prod(outline.shape)))
         self.readout = Readout(units, **{name: getattr(self, name) for name in declared(Readout)})
         self.outputs = OutputLayer("growing", outline.classes)
         self.samples: Split | None = None
@@ -86,7 +86,7 @@ class GeppNet(Learner):
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint | None, settings: Mapping[str, Any]) -> int:
         """The map, a copy while it is made, and the readout."""
-        return 4 * settings["side"] ** 2 * (2 * math.prod(outline.shape) + len(outline.classes))
+        return 4 * settings["map_side"] ** 2 * (2 * math.prod(outline.shape) + len(outline.classes))
 
     @staticmethod
     def numbers_kept(samples: int, inputs: int, classes: int, side: int = 23) -> int:
@@ -113,7 +113,7 @@ class GeppNet(Learner):
         if not self.sessions:
             draw = generator(self.seed, "initialisation", "map")
             noise = torch.randn(self.map.weights.shape, generator=draw)
-            self.map.weights = noise.mul_(self.spread).add_(mean)
+            self.map.weights = noise.mul_(self.map_spread).add_(mean)
         self.readout.grow(len(self.outputs.add(lesson.index, lesson.classes)))
         self.samples = Split.join([lesson.train] if self.samples is None else [self.samples, lesson.train])
         self.sessions, self.new = self.sessions + 1, len(lesson.train)
@@ -174,13 +174,13 @@ class GeppNet(Learner):
 
     def _order(self, x: Tensor, start: int, total: int) -> None:
         """The map alone, with rate and radius on their way to their last values."""
-        block, first = self.map.block(x), self.radius * self.side
+        block, first = self.map.block(x), self.map_radius * self.map_side
         for t in range(len(x)):
             row, way = block.row(t), (start + t) / total
             best = int(row.argmin())
             self.readout.notice(float(row[best]))
             rate = self.map_rate * (self.map_rate_end / self.map_rate) ** way
-            block.pull(t, best, rate, first * (self.radius_end / first) ** way)
+            block.pull(t, best, rate, first * (self.map_radius_end / first) ** way)
         block.close()
 
     def _adapt(self, x: Tensor, y: Tensor, map_rate: float, threshold: float) -> None:
@@ -191,7 +191,7 @@ class GeppNet(Learner):
             best = int(row.argmin())
             if self.readout.correct(row, best, target, threshold):
                 self.readout.notice(float(row[best]))
-                block.pull(t, best, map_rate, self.radius_end)
+                block.pull(t, best, map_rate, self.map_radius_end)
         block.close()
 
     def _take_in(self, x: Tensor, y: Tensor, stop: int) -> None:

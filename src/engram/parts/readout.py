@@ -28,16 +28,18 @@ class Readout:
         0.7, "θ: units with less than this share of the largest activity are silent (calibrated)", above=0, below=1
     )
     power = setting(10.0, "p: how much activity is sharpened (calibrated; 10 to 20 are possible)", at_least=1)
-    normalised = setting(
-        True, "the largest activity of every sample is 1 (calibrated), or else that of its best unit, exp(−d²/2κ²)"
+    peak = setting(
+        "one",
+        "the largest activity of a sample is made 1 (one: calibrated) or stays exp(−d²/2κ²) of its best unit (best)",
+        choices=("one", "best"),
     )
     kappa_rate = setting(
         1e-3, "weight of the newest sample in κ, the mean of the smallest distance", above=0, at_most=1
     )
     rate = setting(1e-2, "ε of the readout (calibrated on Table S6; Kemker et al. print 1e-3)", above=0)
 
-    def __init__(self, units: int, theta: float, power: float, normalised: bool, kappa_rate: float, rate: float):
-        self.theta, self.power, self.normalised = theta, power, normalised
+    def __init__(self, units: int, theta: float, power: float, peak: str, kappa_rate: float, rate: float):
+        self.theta, self.power, self.peak = theta, power, peak
         self.kappa_rate, self.rate = kappa_rate, rate
         self.weights = torch.zeros(units, 0)
         self.kappa = 0.0  # before the first sample
@@ -53,7 +55,7 @@ class Readout:
             excess = (squares - smallest) / width
             z: Array = np.exp(-self.power * excess)
             z[excess >= -math.log(self.theta)] = 0
-            return z if self.normalised else z * np.exp(-smallest / width)
+            return z if self.peak == "one" else z * np.exp(-smallest / width)
 
     def active(self, squares: Array, best: int) -> tuple[Array, Array]:
         """The units that are not silent for one sample, and their z: what `activity` says of it, in less time."""
@@ -61,7 +63,7 @@ class Readout:
         excess = squares - smallest
         units = (excess < -math.log(self.theta) * width).nonzero()[0]
         z: Array = np.exp(excess[units] * (-self.power / width))
-        return units, z if self.normalised else z * math.exp(-smallest / width)
+        return units, z if self.peak == "one" else z * math.exp(-smallest / width)
 
     def _width(self) -> float:
         return 2 * max(self.kappa, NARROWEST) ** 2
