@@ -122,11 +122,11 @@ def test_no_spec():
 def test_kinds_list_their_options():
     found = kinds()
     own = sorted(set(found) - set(two_tasks.KINDS) - set(ctrl.KINDS))
-    assert own == ["concat", "ctrl-long", "incremental", "pair", "permuted", "rotated", "split"]
+    assert own == ["concat", "ctrl-long", "drifting", "incremental", "pair", "permuted", "rotated", "split"]
     for kind in found.values():
         assert kind.help
-        offered = {"validation", "centred", "normalised"} & set(kind.options)
-        assert len(offered) == (0 if kind.name.startswith("ctrl-") else 3)
+        offered = {"validation", "centred", "normalised", "standardised"} & set(kind.options)
+        assert len(offered) == (0 if kind.name.startswith("ctrl-") else 4)
         assert all(isinstance(option, Setting) and option.help for option in kind.options.values())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -16,13 +18,22 @@ NORMALISED = Setting(
     "bring each task's samples to mean 0 and deviation 1, by its own training samples, each channel for itself "
     "(samples that are no images are one channel)",
 )
-INPUTS = {"centred": CENTRED, "normalised": NORMALISED, "validation": SHARE}
+STANDARDISED = Setting(
+    False,
+    "bring every feature of all tasks to mean 0 and deviation 1, by the training samples of the first task of its "
+    "dataset, which are known before the others come",
+)
+CHANGES = {"centred": CENTRED, "normalised": NORMALISED, "standardised": STANDARDISED}
+INPUTS = {**CHANGES, "validation": SHARE}
 CHUNK = 4096  # samples that are summed at a time
 
 
-def check_inputs(centred: bool = False, normalised: bool = False) -> None:
-    if centred and normalised:
-        raise BadSetting("centred=true came with normalised=true, and both subtract a mean; give only one of the two")
+def check_inputs(changes: Mapping[str, bool]) -> None:
+    wanted = [name for name, value in changes.items() if value]
+    if len(wanted) > 1:
+        raise BadSetting(
+            f"{wanted[0]}=true came with {wanted[1]}=true, and both subtract a mean; give only one of the two"
+        )
 
 
 def channel_statistics(data: Split, chunk: int = CHUNK) -> tuple[Tensor, Tensor]:
@@ -32,6 +43,18 @@ def channel_statistics(data: Split, chunk: int = CHUNK) -> tuple[Tensor, Tensor]
     over = (0, 2, 3) if image else tuple(range(len(data.shape) + 1))
     shape = (data.shape[0], 1, 1) if image else (1,) * len(data.shape)
     count = len(data) * torch.Size(data.shape).numel() // shape[0]
+    return _statistics(data, over, shape, count, chunk)
+
+
+def feature_statistics(data: Split, chunk: int = CHUNK) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of each feature as a batch has it; 1 for one without any difference."""
+    return _statistics(data, (0,), data.shape, len(data), chunk)
+
+
+def _statistics(
+    data: Split, over: tuple[int, ...], shape: tuple[int, ...], count: int, chunk: int
+) -> tuple[Tensor, Tensor]:
+    """Of `count` numbers each, which lie `over` these dimensions, in this `shape`."""
     mean = sum((x.double().sum(over) for x, _ in data.batches(chunk)), torch.zeros(())).view(shape) / count
     squares = ((x.double() - mean).square().sum(over) for x, _ in data.batches(chunk))
     deviation = (sum(squares, torch.zeros(())).view(shape) / count).sqrt()

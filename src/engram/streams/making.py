@@ -15,7 +15,7 @@ from engram.own import in_folder, is_place
 from engram.settings import Setting, resolve
 from engram.streams import ctrl, own, two_tasks
 from engram.streams.doubts import say_if_large, say_if_shared, say_if_untested
-from engram.streams.inputs import check_inputs
+from engram.streams.inputs import CHANGES, check_inputs
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
@@ -30,7 +30,7 @@ NAME = re.compile(rf"(?P<kind>{_KIND})(?:-(?P<dataset>.+?))?(?:@(?P<version>[^@/
 SPEC = ("kind", "version", "name", "dataset", "digest", "seed", "tasks", "options")
 OUTSIDE_OPTIONS = ("tasks", "validation", "datasets")  # the spec has its own place for them, or the protocol decides
 
-LATER_OPTIONS = ("normalised", "images")
+LATER_OPTIONS = ("normalised", "standardised", "images")
 
 
 def kinds() -> dict[str, Kind]:
@@ -104,8 +104,8 @@ def _make(kind: Kind, sources: Sequence[Source], seed: int, values: Mapping[str,
     if version > kind.version:
         sources = [source.without_shared() for source in sources]
     plan = kind.plan(sources, seed, values)
-    inputs = {name: values[name] for name in ("centred", "normalised") if name in values}
-    check_inputs(**inputs)
+    inputs = {name: values[name] for name in CHANGES if name in values}
+    check_inputs(inputs)
     parts = [replace(part, **inputs) for part in plan.parts]
     return assemble(parts, _spec(kind, sources, seed, plan, version), values.get("validation"), _class_names(sources))
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from engram.core import Outline, Split, Stream, Task
 from engram.errors import BadData
 from engram.settings import Setting
-from engram.streams.inputs import CHUNK, channel_statistics
+from engram.streams.inputs import CHUNK, channel_statistics, feature_statistics
 from engram.streams.seeding import shuffled
 from engram.streams.source import Source
 from engram.streams.validation import hold_out
@@ -36,7 +36,8 @@ class Chosen(NamedTuple):
 class Part:
     """One task to be: some classes of a source, the number to add to their labels, the number of the permutation
     that reorders their features, the width to pad them to or the shape of the images they become, whether the
-    source's mean sample is subtracted or the part's own samples are normalised."""
+    source's mean sample is subtracted, the part's own samples are normalised or its features are standardised by the
+    first part of the same source."""
 
     name: str
     source: Source
@@ -47,6 +48,7 @@ class Part:
     images: tuple[int, ...] = ()
     centred: bool = False
     normalised: bool = False
+    standardised: bool = False
     chunk: ClassVar[int] = CHUNK
 
     @property
@@ -123,7 +125,9 @@ def build_task(parts: Sequence[Part], seed: int, index: int, share: float) -> Ta
     """The task of one part, with this share of its training samples held out: views on the source, no copies."""
     part, data = parts[index], parts[index].source.dataset
     rows = part.rows(seed, index, share)
-    cut = partial(_cut, part, _transform(part, seed, data.x_train, rows.train))
+    first = next(k for k, other in enumerate(parts) if other.source is part.source) if part.standardised else index
+    measured = rows if first == index else parts[first].rows(seed, first, share)
+    cut = partial(_cut, part, _transform(part, seed, data.x_train, measured.train))
     return Task(
         name=part.name,
         index=index,
@@ -158,16 +162,16 @@ def _cut(
 
 
 def _transform(part: Part, seed: int, x: Tensor, rows: Tensor | None) -> Transform:
-    """What happens to every sample of a part; `rows` of `x` are its training samples."""
+    """What happens to every sample of a part; `rows` of `x` are the training samples that it is measured by."""
     order = part.order(seed)
     transform = replace(part.layout, scale=part.source.dataset.scale, permutation=order)
     if part.centred:
         return replace(transform, shift=transform.arrange(part.layout.pictured(part.source.mean[None]))[0])
-    if not part.normalised:
+    if not part.normalised and not part.standardised:
         return transform
     picture = replace(transform, permutation=None, width=None)  # padding is no part of the statistics
-    own = Split(x, torch.zeros(len(x if rows is None else rows)), rows, picture)
-    mean, deviation = channel_statistics(own, part.chunk)
+    samples = Split(x, torch.zeros(len(x if rows is None else rows)), rows, picture)
+    mean, deviation = (feature_statistics if part.standardised else channel_statistics)(samples, part.chunk)
     if part.width is not None or (order is not None and mean.numel() > 1):  # its channels lie anywhere
         whole = (1, *picture.shape(part.source.dataset.shape))
         padding = transform.arrange(torch.ones(whole))[0] == 0
