@@ -17,13 +17,6 @@ def test_by_hand():
     assert torch.equal(found[1], IMAGES[1])
 
 
-def test_what_comes_in_from_outside_is_black():
-    black = torch.tensor([-1.0, -2.0]).view(2, 1, 1)
-    found = moved(IMAGES[:1], torch.tensor([(0, 0, PADDING)]), black)
-    assert found[0, 0].eq(-1).all()
-    assert found[0, 1].eq(-2).all()
-
-
 def test_every_way_is_a_cut_of_the_padded_image():
     ways = torch.cartesian_prod(*map(torch.arange, SIZES))
     found = moved(IMAGES[:1].expand(len(ways), -1, -1, -1), ways)

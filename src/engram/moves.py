@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 PADDING = 4  # pixels on each side, from which an image of the old size is cut
@@ -10,10 +11,10 @@ SIZES = (2, 2 * PADDING + 1, 2 * PADDING + 1)  # how many ways there are to mirr
 AT_REST = (0, PADDING, PADDING)
 
 
-def moved(images: Tensor, moves: Tensor, black: Tensor | None = None) -> Tensor:
+def moved(images: Tensor, moves: Tensor) -> Tensor:
     """Each image by its row of `moves`: whether it is mirrored, and where the cut begins, down and to the right."""
     flipped, down, right = moves.long().unbind(1)
-    return cut(mirrored(images, flipped), down, right, black)
+    return cut(mirrored(images, flipped), down, right)
 
 
 def mirrored(images: Tensor, flipped: Tensor) -> Tensor:
@@ -21,19 +22,10 @@ def mirrored(images: Tensor, flipped: Tensor) -> Tensor:
     return torch.where(flipped.bool().view(-1, 1, 1, 1), images.flip(3), images)
 
 
-def cut(images: Tensor, down: Tensor, right: Tensor, black: Tensor | None = None) -> Tensor:
-    """A cut of the old size from each image, padded on all sides with zeros or with `black`, a value a channel."""
+def cut(images: Tensor, down: Tensor, right: Tensor) -> Tensor:
+    """A cut of the old size from each image, padded with zeros on all sides."""
     _, channels, height, width = images.shape
     rows, columns = (torch.arange(size, device=images.device) for size in (height, width))
-    padded = _padded(images, black)
+    padded = F.pad(images, (PADDING,) * 4)
     places = ((down[:, None] + rows)[:, :, None] * padded.shape[3] + (right[:, None] + columns)[:, None, :]).flatten(1)
     return padded.flatten(2).gather(2, places[:, None].expand(-1, channels, -1)).view(images.shape)
-
-
-def _padded(images: Tensor, black: Tensor | None) -> Tensor:
-    count, channels, height, width = images.shape
-    padded = images.new_zeros(count, channels, height + 2 * PADDING, width + 2 * PADDING)
-    if black is not None:
-        padded += black
-    padded[:, :, PADDING:-PADDING, PADDING:-PADDING] = images
-    return padded

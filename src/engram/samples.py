@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -77,13 +78,14 @@ class Split:
         places = self._places(index)
         x = self.transform.finish(self.transform.arrange(pick(self.x, places)), places)
         if self.moves is not None:
-            x = moved(x, pick(self.moves, index), self.black(index))
+            x = self.restored(x, index, partial(moved, moves=pick(self.moves, index)))
         return canonical(x), pick(self.y, index)
 
-    def black(self, index: Tensor | slice) -> Tensor | None:
-        """What a black pixel of the samples at these positions is in a batch; None where it is 0."""
-        offset = self.transform.offset(self._places(index))
-        return None if offset is None else -offset
+    def restored(self, x: Tensor, index: Tensor | slice, change: Callable[[Tensor], Tensor]) -> Tensor:
+        """A batch of the samples at these positions, changed before anything was subtracted from them: zeros that come
+        in are black."""
+        offset = self.offset(index)
+        return change(x) if offset is None else change(x + offset) - offset
 
     def _places(self, index: Tensor | slice) -> Tensor | slice:
         """The rows of `x` that these positions are."""
@@ -111,9 +113,9 @@ class Split:
         """What is left to do to the raw samples: the different ways, and for each sample which one is its own."""
         return self.transform.arranged().parts(self._places(slice(None)), len(self))
 
-    def offset(self) -> Tensor | None:
-        """What a stream subtracts from the samples, in the units of a batch."""
-        return self.transform.offset(self._places(slice(None)))
+    def offset(self, index: Tensor | slice = slice(None)) -> Tensor | None:
+        """What a stream subtracts from the samples at these positions, in the units of a batch."""
+        return self.transform.offset(self._places(index))
 
     @staticmethod
     def join(splits: Sequence[Split]) -> Split:

@@ -54,6 +54,22 @@ def test_against_the_same_network_written_with_functions():
     assert torch.allclose(made.features(x), h, atol=1e-6)
 
 
+def test_dropout_comes_after_relu_and_before_pooling_in_all_but_name():
+    """The numbers of the paper's order: convolution, ReLU, dropout, max-pooling."""
+    made, x = network(width=4, dropout=0), images(3)
+    made.trunk.reseed(generator(0, "dropout"))
+    found = made.features(x, training=True)
+    tensors = list(made.trunk.parameters())
+    masks, h = generator(0, "dropout"), x
+    for drop, kernel, bias in zip(made.trunk.dropouts, tensors[0:4:2], tensors[1:4:2], strict=True):
+        drop.generator = masks
+        h = F.relu(F.conv2d(h, kernel, bias))
+        h = F.max_pool2d(h * drop.mask(h), 2)
+    h = F.max_pool2d(F.relu(F.conv2d(h, *tensors[4:6])), 2).flatten(1)
+    h = F.relu(F.linear(F.relu(F.linear(h, *tensors[6:8])), *tensors[8:]))
+    assert torch.allclose(found, h, atol=1e-6)
+
+
 def test_dropout_of_the_paper():
     rates = [layer.rate for layer in network(width=2).trunk.modules() if isinstance(layer, Dropout)]
     assert rates == [0.2, 0.2, 0.5, 0.5, 0.5]

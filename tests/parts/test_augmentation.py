@@ -21,6 +21,8 @@ from engram.parts.augmentation import (
     random_affine,
     shift,
 )
+from engram.randomness import generator
+from engram.streams import stream
 
 
 def _draw(seed=0):
@@ -113,6 +115,24 @@ def test_every_gradient_learner_has_it_for_training_only(name, make, teach, snap
             break
     heir.load(snapshot(stopped))
     assert same_state(snapshot(teach(heir, digits_lessons[:1])), snapshot(changed))
+
+
+def test_black_comes_in_whatever_a_stream_subtracts(make):
+    """With flip+crop a batch is what it would be had its images been mirrored and cut before they were normalised; with
+    flip+shift zeros come in, which are the mean."""
+    task = stream("rotated-digits", tasks=2, normalised=True, degrees=90)[1]
+    lesson, index = task.lesson(), torch.arange(40)
+    found = {}
+    for kind in ("flip+crop", "flip+shift"):
+        learner = make("finetune", augment=kind)
+        learner.begin(lesson)
+        learner.prepare(lesson)
+        found[kind] = learner._augmented(lesson, task.train.batch(index)[0], index, 3)
+    transform = task.train.transform
+    raw = task.train.raw(index).float() * transform.scale
+    cut = augment(raw, "flip+shift", generator(0, "augmentation", 1, 3))
+    assert torch.allclose(found["flip+crop"], (cut - transform.shift) / transform.deviation, atol=1e-5)
+    assert not torch.allclose(found["flip+crop"], found["flip+shift"], atol=0.1)
 
 
 def test_samples_that_are_no_images_are_refused():

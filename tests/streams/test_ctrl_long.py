@@ -107,8 +107,8 @@ def test_validation_samples_come_with_four_shifted_copies():
     assert len({tuple(move) for move in task.validation.moves[held:].tolist()}) > 30
     x, _ = task.validation.batch(slice(None))
     plain, _ = stream("ctrl-long", dataset=actors(), tasks=1, validation_copies=0)[0].validation.batch(slice(None))
-    assert torch.equal(x[:held], plain)
-    assert not torch.equal(x[held : 2 * held], plain)
+    assert torch.allclose(x[:held], plain, atol=1e-5)
+    assert not torch.allclose(x[held : 2 * held], plain, atol=0.1)
     assert not set(rows(task.train)) & set(rows(task.validation))
 
 

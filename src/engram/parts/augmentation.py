@@ -14,10 +14,12 @@ from engram.settings import setting
 
 ROTATION, SCALE, SHEAR, SHIFT = math.radians(15), 0.12, 0.2, 0.1  # the largest; the shift as a share of the side
 
+BLACK_AROUND = "flip+crop"  # what comes in is black, where others let in what a stream's samples have for a zero
 AUGMENTATIONS = {
     "no": "images as they are",
     "shift": f"cut at random after padding by {PADDING} pixels",
     "flip+shift": "the same, and half of them mirrored",
+    BLACK_AROUND: "mirrored and cut before a stream subtracts anything, so that black comes in",
     "affine": "rotated, scaled, sheared and shifted a little",
 }
 
@@ -43,7 +45,7 @@ def augment(images: Tensor, kind: str, generator: torch.Generator) -> Tensor:
         return affine_copies(images, 1, generator)
     if kind == "no":
         return images
-    return shift(mirror(images, generator) if kind == "flip+shift" else images, generator)
+    return shift(images if kind == "shift" else mirror(images, generator), generator)
 
 
 def mirror(images: Tensor, generator: torch.Generator) -> Tensor:

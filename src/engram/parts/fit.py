@@ -55,7 +55,7 @@ class Material:
 
     `places` has for every label its place among the outputs; `epoch` gives the batches of an epoch as positions in the
     data, of which there are `per_epoch`; `source` the generator of a step's random numbers; `name` is for messages.
-    `augmented` makes of a batch what the step with this number learns from.
+    `augmented` makes of a batch, which is at these positions, what the step with this number learns from.
     `direct` takes the place of the owner's `loss` and `differentiate`, where both can be had at once and faster.
     """
 
@@ -66,7 +66,7 @@ class Material:
     per_epoch: int
     source: Callable[[int], torch.Generator]
     sample_flops: int
-    augmented: Callable[[Tensor, int], Tensor] | None = None
+    augmented: Callable[[Tensor, Tensor, int], Tensor] | None = None
     direct: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
@@ -127,8 +127,9 @@ class Fit:
         epoch, place = divmod(self.step, self.material.per_epoch)
         if epoch != self._epoch:
             self._batches, self._epoch = self.material.epoch(epoch), epoch
-        x, y = self.material.data.batch(self._batches[place])
-        return (x if self.material.augmented is None else self.material.augmented(x, self.step)), y
+        index, augmented = self._batches[place], self.material.augmented
+        x, y = self.material.data.batch(index)
+        return (x if augmented is None else augmented(x, index, self.step)), y
 
     def take(self, x: Tensor, y: Tensor) -> None:
         """One step on a batch."""

@@ -22,7 +22,7 @@ from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
 from engram.errors import BadData, BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
-from engram.parts.augmentation import AUGMENT, augment, require_images
+from engram.parts.augmentation import AUGMENT, BLACK_AROUND, augment, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.fit import LOOK, Fit, Material, accuracy
@@ -260,8 +260,10 @@ class GradientLearner(Learner):
         )
         return own and self.network.is_direct and self.can_be_direct()
 
-    def _augmented(self, lesson: Lesson, x: Tensor, step: int) -> Tensor:
-        return augment(x, self.augment, generator(self.seed, "augmentation", lesson.index, step))
+    def _augmented(self, lesson: Lesson, x: Tensor, index: Tensor, step: int) -> Tensor:
+        draw = generator(self.seed, "augmentation", lesson.index, step)
+        change = partial(augment, kind=self.augment, generator=draw)
+        return self.data.restored(x, index, change) if self.augment == BLACK_AROUND else change(x)
 
     def prepare(self, lesson: Lesson) -> None:
         """What training needs and a checkpoint does not hold: the data, the active outputs and their places, the loss
