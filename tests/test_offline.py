@@ -40,9 +40,9 @@ def test_the_best_by_validation_data_is_used_for_everything_seen():
     assert [node.last.tasks for node in rounds[0]] == [(0,)] * 4
     assert found.alone == (rounds[0][1],)
     assert [node.last.tasks for node in found.seen] == [(0,), (0, 1), (0, 1, 2)]
-    assert {node.last.settings["rate"] for node in found.seen} == {2e-4}
+    assert {node.last.settings["rate"] for node in found.seen} == {2e-3}
     assert found.decisions[0].scores == (0.5, 0.7, 0.6, 0.7)
-    assert found.decisions[0].candidates[1] == {"dropout": 0.0, "rate": 2e-4}
+    assert found.decisions[0].candidates[1] == {"dropout": 0.0, "rate": 2e-3}
     assert made.size() == sum(map(len, rounds)) == 6
 
 
@@ -59,6 +59,11 @@ def test_a_convolutional_network_is_its_own_ideal():
     _, rounds = follow(made.search(), lambda place: Outcome(validation=(0.5,)))
     assert {node.network.name for node in rounds[0]} == {"rwalk-cnn"}
     assert len(rounds[0]) == len(made.grid)
+
+
+def test_offline_models_are_on_the_device_of_the_run():
+    made = Offline("base", {"kind": "split"}, 2, Blueprint.of().on("meta"), 0)
+    assert {node.network.device for node in next(made.search())} == {"meta"}
 
 
 def test_a_search_that_fails_altogether_says_why():

@@ -33,10 +33,10 @@ SETTINGS = {
     "batch": 256,
     "epochs": 100,
     "stop": "patience",
-    "patience": 100,
-    "patience_epochs": 10,
+    "patience": 50,
+    "patience_epochs": 5,
 }
-SEARCH = {"dropout": [0.0, 0.5], "rate": [8e-4, 2e-4]}
+SEARCH = {"dropout": [0.0, 0.5], "rate": [8e-4, 2e-3]}
 FULLY_CONNECTED = ("mlp", "fel")  # networks whose ideal is that MLP; all others are their own
 
 Search = Generator[list[Node], list[Outcome], "Found"]
