@@ -7,12 +7,9 @@ a softmax over the task's labels, one epoch, with an Adam whose moments are rese
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from typing import Any
 
 from engram.errors import UnknownName
@@ -20,6 +17,7 @@ from engram.papers.chaudhry2018_claims import CLAIMS, CNN_CLAIMS
 from engram.papers.chaudhry2018_words import about, caveats
 from engram.papers.figures import plane, series
 from engram.papers.paper import Experiment, Paper, Question
+from engram.papers.published import printed
 from engram.reports.content import Column
 
 LEARNERS = {
@@ -179,7 +177,7 @@ class _Tables:
 
     def table1(self) -> tuple[Question, ...]:
         rows = []
-        for row in _rows("table1"):
+        for row in printed("chaudhry2018", "table1"):
             samples = row["samples"] == "1"
             method = row["method"].removesuffix("-S")
             strength = row[f"{self.setup.published}_lambda"]
@@ -190,7 +188,8 @@ class _Tables:
         return (*rows, *self._floors())
 
     def table3(self) -> tuple[Question, ...]:
-        rows = [(row["method"], row[f"{self.setup.published}_lambda"], row) for row in _rows("table3")]
+        column = f"{self.setup.published}_lambda"
+        rows = [(row["method"], row[column], row) for row in printed("chaudhry2018", "table3")]
         rows += [("RWalk", "10", {}), ("RWalk", "1000", {})] if self.setup.published == "mnist" else []
         return tuple(
             Question(
@@ -215,7 +214,7 @@ class _Tables:
         where: dict[str, Any] = {"stream": "split", "dataset": self.dataset, "head": "multi"}
         where |= {"tasks": 20, "network": "resnet18-reduced"} if large else {"tasks": 5, "network": "mlp"}
         rows = []
-        for row in _rows("table2"):
+        for row in printed("chaudhry2018", "table2"):
             total = int(row["total_samples"]) if large else 100
             own: dict[str, Any] = {
                 "iCaRL": {"exemplar_budget": total},
@@ -245,7 +244,8 @@ class _Tables:
 
     def _with(self, method: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """A method with exemplars at its published strength, without the references that only a table needs."""
-        row = next(r for r in _rows("table1") if r["method"].removesuffix("-S") == method and r["samples"] == "1")
+        with_samples = (row for row in printed("chaudhry2018", "table1") if row["samples"] == "1")
+        row = next(row for row in with_samples if row["method"].removesuffix("-S") == method)
         run = self._run(method, "single", True, row[f"{self.setup.published}_lambda"], changes)
         return {**run, "references": False}
 
@@ -310,11 +310,6 @@ class _Tables:
         scale = {"average_accuracy": 0.01}
         found = {metric: row.get(f"{data}_{column}", "") for metric, column in names.items()}
         return {metric: float(text) * scale.get(metric, 1.0) for metric, text in found.items() if text}
-
-
-def _rows(table: str) -> list[dict[str, str]]:
-    text = (files("engram.papers") / "data" / f"chaudhry2018_{table}.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 def _about(tier: str, dataset: str | None) -> str:

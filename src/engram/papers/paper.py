@@ -128,7 +128,7 @@ class Experiment:
             verdicts=self.verdicts(answers),
             notes=self.notes(answers),
             sources=tuple(sorted({answer.question.source for answer in answers if answer.question.source})),
-            figure=self._figure(answers) if any(done(answer.records) for answer in answers) else None,
+            figure=self.picture(answers),
             settings=self.settings(answers),
         )
 
@@ -152,7 +152,10 @@ class Experiment:
         by_label = {answer.question.label: answer for answer in answers}
         return tuple(claim.verdict(by_label) for claim in self.claims)
 
-    def _figure(self, answers: Sequence[Answer]) -> Drawing:
+    def picture(self, answers: Sequence[Answer]) -> Drawing | None:
+        """Its own, or all tasks of all rows; none where nothing is done."""
+        if not any(done(answer.records) for answer in answers):
+            return None
         if self.figure is not None:
             return self.figure(answers)
         panels = [(answer.question.label, done(answer.records)) for answer in answers if done(answer.records)]

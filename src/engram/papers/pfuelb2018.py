@@ -7,18 +7,15 @@ same retrainings.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from itertools import product
 from typing import Any
 
 from engram.papers.cross_table import FIRST, UNION, Cell, Comparison, CrossTable, of_variant, phases, spans
 from engram.papers.paper import Experiment, Paper
 from engram.papers.pfuelb2018_claims import CLAIMS, gap, remarks
+from engram.papers.published import printed
 from engram.protocols import protocol
 from engram.reports.content import Column
 
@@ -224,15 +221,10 @@ def _published(model: str, stream: str, variant: str) -> tuple[dict[str, float],
     table = {"prescient": "table3", "realistic": "table4", "stop at 0.999": "table4"}.get(variant)
     if table is None or model == "EWC":
         return {}, ""
-    value = _table(table)[PUBLISHED_NAMES.get(model, model)][stream.upper()[:-1] + stream[-1]]
+    row = next(r for r in printed("pfuelb2018", table) if r["model"] == PUBLISHED_NAMES.get(model, model))
+    value = row[stream.upper()[:-1] + stream[-1]]
     metric = FIRST if stream == PERMUTED else UNION
     return {metric: float(value)}, f"Pfülb et al. 2018, Table {table[-1]}"
-
-
-@lru_cache(maxsize=2)
-def _table(name: str) -> dict[str, dict[str, str]]:
-    text = (files("engram.papers") / "data" / f"pfuelb2018_{name}.csv").read_text(encoding="utf-8")
-    return {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
 
 
 def _about(name: str, dataset: str | None) -> str:

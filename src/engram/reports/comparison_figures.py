@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engram.reports.content import Plane, Series, Squares
+from engram.reports.content import Curves, Plane, Series, Squares
 from engram.reports.harmless import harmless
 
 MARKERS = "osD^vP*X"
@@ -50,6 +50,33 @@ def draw_series(content: Series) -> Any:
     panel.grid(axis="y", alpha=0.25)
     outside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "fontsize": 8} if many else {}
     panel.legend(frameon=False, **outside)
+    return figure
+
+
+def draw_curves(content: Curves) -> Any:
+    """A panel a place, a line a label in the same colour everywhere, the dashed one of what is compared with."""
+    from matplotlib.figure import Figure
+
+    rows, columns = (list(dict.fromkeys(place[k] for place in content.panels)) for k in (0, 1))
+    figure = Figure(figsize=(4.2 * len(columns) + 1.6, 2.9 * len(rows) + 0.4), layout="constrained")
+    panels = figure.subplots(len(rows), len(columns), squeeze=False)
+    labels = list(dict.fromkeys(label for lines in content.panels.values() for label in lines))
+    for (row, column), lines in content.panels.items():
+        panel = panels[rows.index(row)][columns.index(column)]
+        for label, values in lines.items():
+            place = labels.index(label)
+            few = {"marker": MARKERS[place % len(MARKERS)], "markersize": 3} if len(values) < 20 else {}
+            panel.plot(range(1, len(values) + 1), values, color=f"C{place % 10}", label=label, linewidth=1.3, **few)
+        dashed = content.dashed.get((row, column), ())
+        panel.plot(range(1, len(dashed) + 1), dashed, color="black", linestyle="--", linewidth=1, label="offline")
+        panel.set_title(harmless(f"{row}: {column}"), fontsize=9, parse_math=False)
+        panel.set_ylim(-0.03, 1.03)
+        panel.grid(axis="y", alpha=0.25)
+    keys = {
+        label: line for panel in panels.flat for line, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(keys.values(), keys, loc="outside right center", frameon=False, fontsize=8)
+    figure.supxlabel(content.across, fontsize=9)
     return figure
 
 

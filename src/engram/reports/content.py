@@ -109,6 +109,16 @@ class Spans:
 
 
 @dataclass(frozen=True)
+class Curves:
+    """Accuracies session by session: panels by row and column, in each a line a label. `dashed` has lines of what is
+    compared with, by the panel's place."""
+
+    panels: Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
+    dashed: Mapping[tuple[str, str], Sequence[float]]
+    across: str = "sessions learned so far"
+
+
+@dataclass(frozen=True)
 class Squares:
     """Square matrices of numbers from 0 to 1, each under its title."""
 
@@ -116,7 +126,7 @@ class Squares:
     bar: str
 
 
-Drawing = TaskPanels | Plane | Series | Phases | Spans | Squares
+Drawing = TaskPanels | Plane | Series | Phases | Spans | Curves | Squares
 
 
 @dataclass(frozen=True)

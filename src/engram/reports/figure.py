@@ -10,8 +10,8 @@ from typing import Any
 from engram import files
 from engram.errors import BadSetting
 from engram.record import Record
-from engram.reports.comparison_figures import draw_plane, draw_series, draw_squares
-from engram.reports.content import Drawing, Phases, Plane, Series, Spans, Squares, TaskPanels
+from engram.reports.comparison_figures import draw_curves, draw_plane, draw_series, draw_squares
+from engram.reports.content import Curves, Drawing, Phases, Plane, Series, Spans, Squares, TaskPanels
 from engram.reports.progress_figure import draw_panels, progress
 from engram.reports.two_task_figures import draw_phases, draw_spans
 
@@ -21,6 +21,7 @@ DRAWN_BY: dict[type, Callable[[Any], Any]] = {
     Series: draw_series,
     Phases: draw_phases,
     Spans: draw_spans,
+    Curves: draw_curves,
     Squares: draw_squares,
 }
 DOTS_PER_INCH = 130

@@ -1,0 +1,170 @@
+"""What Kemker et al. 2018 find, as sentences that are held or not held, and why single cells differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+
+from engram.papers.cross_table import by_cell
+from engram.papers.kemker2018_models import INCREMENTAL, KINDS, MULTIMODAL, PAPERS_MODELS, PERMUTATION
+from engram.papers.kemker2018_more import increment_table, redundancy, tick_table
+from engram.papers.kemker2018_tables import LOWEST, published
+from engram.papers.paper import Answer, ByLabel, Claim
+from engram.reports.content import Table
+from engram.reports.summary import done
+
+NEAR, CLEARLY = 0.10, 0.10
+DATA = {PERMUTATION: ("MNIST", "CUB", "AS"), INCREMENTAL: ("MNIST", "CUB", "AS"), MULTIMODAL: ("CUB", "AS")}
+COMPARED = {
+    PERMUTATION: ("MLP", "EWC", "PathNet", "FEL"),
+    INCREMENTAL: ("MLP", "EWC", "GeppNet", "GeppNet+STM", "FEL"),
+}
+GEPPNETS = ("GeppNet", "GeppNet+STM")
+
+
+def claims_of(tier: str, dataset: str | None) -> Mapping[str, tuple[Claim, ...]]:
+    """Of the published setting only."""
+    return _CLAIMS if tier == "paper" and dataset is None else defaultdict(tuple)
+
+
+def _all(rows: ByLabel, model: str, data: str, kind: str, metric: str = "omega_all") -> float:
+    return rows[f"{model} {data} {kind}"].mean(metric)
+
+
+def _printed(kind: str, data: str) -> dict[str, float]:
+    """The published Ω all of every model, the best first."""
+    found = {model: published(model, data, kind).get("omega_all") for model in PAPERS_MODELS}
+    known = {model: value for model, value in found.items() if value is not None}
+    return dict(sorted(known.items(), key=lambda item: -item[1]))
+
+
+def near(model: str, kind: str, data: str = "MNIST") -> Claim:
+    value = _printed(kind, data)[model]
+    return Claim(
+        f"{data}, {kind}: Ω all of {model} is within {NEAR:.2f} of the published {value:.3f}",
+        lambda rows: abs(_all(rows, model, data, kind) - value) <= NEAR,
+    )
+
+
+def ranking(kind: str, data: str) -> tuple[Claim, Claim]:
+    """As published, to the place; and where the published values are clearly apart."""
+    order = list(_printed(kind, data))
+    apart = [(a, b) for a, b in combinations(order, 2) if _printed(kind, data)[a] - _printed(kind, data)[b] >= CLEARLY]
+
+    def first(rows: ByLabel, pairs: Iterable[tuple[str, str]]) -> bool:
+        return all(_all(rows, better, data, kind) > _all(rows, worse, data, kind) for better, worse in pairs)
+
+    exactly = f"{data}, {kind}: by Ω all the models rank {' > '.join(order)}"
+    clearly = f"{data}, {kind}: models whose published Ω all are {CLEARLY:.2f} apart or more are in this order"
+    return Claim(exactly, lambda rows: first(rows, pairwise(order))), Claim(clearly, lambda rows: first(rows, apart))
+
+
+def best(winners: Sequence[str], kind: str, data: str) -> Claim:
+    def holds(rows: ByLabel) -> bool:
+        ours = {model: _all(rows, model, data, kind) for model in _printed(kind, data)}
+        return max(ours, key=ours.__getitem__) in winners
+
+    who = " or ".join(winners)
+    return Claim(f"{data}, {kind}: {who} has the best Ω all of the paper's models", holds)
+
+
+def forgotten(data: str) -> Claim:
+    return Claim(
+        f"{data}, incremental: MLP and EWC forget nearly everything (Ω all at most 0.2)",
+        lambda rows: all(_all(rows, model, data, INCREMENTAL) <= 0.2 for model in ("MLP", "EWC")),
+    )
+
+
+def harder(model: str) -> Claim:
+    return Claim(
+        f"permutation: {model} has a lower Ω all on CUB and on AudioSet than on MNIST",
+        lambda rows: all(
+            _all(rows, model, data, PERMUTATION) < _all(rows, model, "MNIST", PERMUTATION) for data in ("CUB", "AS")
+        ),
+    )
+
+
+def beyond(data: str) -> Claim:
+    return Claim(
+        f"{data}, incremental: SLDA has Ω all ≥ 1 against the offline model of all classes seen, in every session",
+        lambda rows: _all(rows, "SLDA", data, INCREMENTAL, LOWEST) >= 1.0,
+    )
+
+
+def _column_within(points: float, place: int, title: str) -> Claim:
+    def holds(rows: ByLabel) -> bool:
+        table = increment_table(list(rows.values()))[0]
+        pairs = [(row.numbers[place], row.names) for row in table.rows]
+        found = [abs(n.mean - n.published) for n, _ in pairs if n is not None and n.published is not None]
+        if len(found) < 20:
+            raise KeyError(title)
+        return sum(found) / len(found) <= points / 100
+
+    return Claim(f"{title}: within {points:g} points of the published on average", holds)
+
+
+def _shares(rows: ByLabel) -> list[float]:
+    """Accuracy by share of class-ordered training, from none to all."""
+    return [rows[f"FEL @ {share:.2f}"].records[0].accuracy[-1][-1] for share in (0, 0.25, 0.5, 0.75, 1)]
+
+
+def _ticks(table: Callable[[Sequence[Answer]], Sequence[Table]]) -> Claim:
+    def holds(rows: ByLabel) -> bool:
+        numbers = [n for row in table(list(rows.values()))[0].rows for n in row.numbers if n is not None]
+        return all(n.mean == n.published for n in numbers if n.published is not None)
+
+    return Claim("every tick is as published", holds)
+
+
+def _less_redundant(rows: ByLabel) -> bool:
+    shares = [len(found.kept) / found.features for found in map(redundancy, ("cub200-lite0", "mnist", "audioset100"))]
+    return shares[0] > max(shares[1:])
+
+
+_CLAIMS: Mapping[str, tuple[Claim, ...]] = defaultdict(
+    tuple,
+    {
+        "table2": (
+            *(near(model, kind) for kind, compared in COMPARED.items() for model in compared),
+            *(claim for kind in KINDS for data in DATA[kind] for claim in ranking(kind, data)),
+            *(best(["EWC"] if data == "CUB" else ["PathNet"], PERMUTATION, data) for data in DATA[PERMUTATION]),
+            *(best(GEPPNETS, INCREMENTAL, data) for data in DATA[INCREMENTAL]),
+            *map(forgotten, DATA[INCREMENTAL]),
+            *(best(["EWC"], MULTIMODAL, data) for data in DATA[MULTIMODAL]),
+            *map(harder, PAPERS_MODELS),
+            *map(beyond, ("CUB", "AS")),
+        ),
+        "table5": (_ticks(tick_table),),
+        "s6": tuple(_column_within(4, k, title) for k, title in enumerate(("base", "new class", "overall"))),
+        "s7": (
+            Claim(
+                "accuracy falls with every quarter", lambda rows: _shares(rows) == sorted(_shares(rows), reverse=True)
+            ),
+        ),
+        "s9": (Claim("features of CUB-200 are the least redundant", _less_redundant),),
+    },
+)
+
+
+def remarks(tier: str) -> Callable[[Sequence[Answer]], list[str]]:
+    """A note for every cell whose Ω all is more than 0.10 from the published one, with what is known about why."""
+    return lambda answers: [] if tier == "quick" else list(_remarks(answers))
+
+
+def _remarks(answers: Sequence[Answer]) -> Iterable[str]:
+    for (model, data, kind), answer in by_cell(answers).items():
+        value = answer.question.published.get("omega_all")
+        if value is None or not done(answer.records) or abs(answer.mean("omega_all") - value) <= NEAR:
+            continue
+        ours = f"{model} on {data}, {kind}: Ω all {answer.mean('omega_all'):.3f}, published {value:.3f}."
+        yield f"{ours} {_reason(model, data, kind)}"
+
+
+def _reason(model: str, data: str, kind: str) -> str:
+    return REASONS.get((model, kind)) or OTHER_FEATURES if data != "MNIST" else REASONS.get((model, kind), UNKNOWN)
+
+
+UNKNOWN = "No reason is known."
+OTHER_FEATURES = "Other features than the paper's, and of sounds a fifth of its training data."
+REASONS: dict[tuple[str, str], str] = {}

@@ -1,0 +1,95 @@
+"""The models of Kemker et al. 2018 with the settings of their Tables S1 to S5, ours beside them, and what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from engram.papers.published import printed
+
+PERMUTATION, INCREMENTAL, MULTIMODAL = "permutation", "incremental", "multimodal"
+KINDS = (PERMUTATION, INCREMENTAL, MULTIMODAL)
+
+# One softmax over all classes from the start; a session ends when accuracy on held-out data of it has not risen for
+# five epochs, and at least 100 steps: a session of one class has few steps an epoch.
+_SESSION = {
+    "heads": "masked",
+    "loss_over": "all",
+    "epochs": 100,
+    "stop": "patience",
+    "patience": 100,
+    "patience_epochs": 5,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A learner, a network and their settings; `own` are those of one experiment, `per_data` of one dataset."""
+
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    network: str = "mlp"
+    kinds: tuple[str, ...] = KINDS
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    per_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def on(self, kind: str, data: str) -> dict[str, Any]:
+        return {**self.settings, **self.per_data.get(data, {}), **self.own.get(kind, {})}
+
+
+MODELS = {
+    "MLP": Model("finetune", {**_SESSION, "widths": "400-400", "optimizer": "nadam", "rate": 8e-4, "batch": 256}),
+    "EWC": Model(
+        "ewc",
+        {**_SESSION, "widths": "400-400", "rate": 2e-4, "batch": 250, "fisher_samples": 0, "strength": 100.0},
+    ),
+    "GeppNet": Model("geppnet"),
+    "GeppNet+STM": Model("geppnet+stm"),
+    "FEL": Model(
+        "finetune",
+        {**_SESSION, "rate": 2e-2, "batch": 256, "units": 2000},
+        network="fel",
+        own={MULTIMODAL: {"units": 1200}},
+        per_data={"CUB": {"units": 1200}},
+    ),
+    "ridge": Model("ridge"),
+}
+PAPERS_MODELS = tuple(row["model"] for row in printed("kemker2018", "table3"))
+OURS = ("ridge", "SLDA")
+
+
+class Shape(NamedTuple):
+    """What the size of a model depends on."""
+
+    inputs: int
+    classes: int
+    samples: int
+
+
+SHAPES = {"MNIST": Shape(784, 10, 60_000), "CUB": Shape(2048, 200, 5_994), "AS": Shape(1280, 100, 28_779)}
+SESSIONS, WIDTH, UNITS, MODULES, MAP, MEMORY = 10, 400, 80, 10, 23 * 23, 300
+FEL_UNITS = {"MNIST": 2000, "CUB": 1200, "AS": 2000}
+# The printed sizes of GeppNet on CUB-200 are those of a readout of 10 classes, not of 200.
+READOUTS = {"CUB": 10}
+
+
+def numbers(model: str, data: str, readouts: int | None = None) -> int:
+    """How many numbers a model keeps at the published shapes.
+
+    >>> [4 * numbers(model, "MNIST") / 1e6 for model in ("MLP", "PathNet")]
+    [1.91284, 2.79624]
+    """
+    inputs, classes, samples = SHAPES[data]
+    perceptron = inputs * WIDTH + WIDTH + WIDTH * WIDTH + WIDTH + WIDTH * classes + classes
+    modules = MODULES * (UNITS * inputs + UNITS + UNITS * UNITS + UNITS)
+    everything = samples * (inputs + 1) + MAP * (inputs + (classes if readouts is None else readouts))
+    fixed = FEL_UNITS[data]
+    return {
+        "MLP": perceptron,
+        "EWC": 2 * perceptron,  # the paper counts one copy; ours keeps what it needs, an anchor and an importance
+        "PathNet": modules + SESSIONS * (UNITS * classes + classes),
+        "GeppNet": everything,
+        "GeppNet+STM": everything + MEMORY * (inputs + 1),
+        "FEL": inputs * WIDTH + WIDTH + WIDTH * fixed + fixed + fixed * classes + classes,
+    }[model]

@@ -1,0 +1,49 @@
+"""What a reader of the reproduction of Kemker et al. 2018 is told, by tier."""
+
+from __future__ import annotations
+
+
+def about(tier: str, dataset: str | None) -> str:
+    return (
+        "Six models learn in sessions: data whose features are permuted anew each time, half of the classes and "
+        "then one class at a time, or two modalities one after the other. Ω base is what is left of the first "
+        "session, Ω new what is learned of the newest, Ω all what is known of everything seen, each a mean over "
+        "the sessions after the first; Ω base and Ω all are shares of what an offline MLP reaches on the first "
+        "session. Ω all, fair, is a share of what an offline MLP of everything seen so far reaches: the paper's "
+        "ideal cannot be held even by that model, because more classes are harder to tell apart. ridge and SLDA "
+        "are ours: closed-form learners that see every sample once and keep no data."
+    )
+
+
+def caveats(tier: str, dataset: str | None) -> str:
+    return f"{SIZES[tier]} {GENERAL} {DATA if dataset is None and tier != 'quick' else ''}".strip()
+
+
+SIZES = {
+    "quick": "The tier `quick` runs the same code on digits of 8 × 8 pixels with small models, and claims nothing.",
+    "small": "The tier `small` has four permutations and at most ten epochs a session, and claims nothing.",
+    "paper": "The tier `paper` has the published shapes, rates, batches and numbers of sessions.",
+}
+GENERAL = (
+    "The paper ends a session by test accuracy; here it ends when accuracy on a tenth of the session's training "
+    "data, held out, has not risen for five epochs (`--set stop_on=test` is the paper's way, and marks its "
+    "results). The order of classes is random by the seed, as are the permutations; the first session is not "
+    "permuted. All models but PathNet have one softmax over all classes. PathNet is told the session, and cannot "
+    "learn classes one at a time. Accuracies are means over classes where sessions bring classes. Model sizes "
+    "count four bytes a number."
+)
+DATA = (
+    "The features of the paper are not to be had: `cub200-lite0` are 1,280 features of another network (the paper: "
+    "2,048 of ResNet-50), `audioset100` has about a fifth of the paper's training clips. Features of one's own are "
+    "given by `--dataset birds.npz+sounds.npz`; published numbers of MNIST, CUB-200 or AudioSet then stand beside "
+    "data of 10, 200 or 100 classes."
+)
+TIMES = (
+    "The published minutes are those of CUB-200. Ours are wall time, on a machine that may have had other work; "
+    "operations are counted."
+)
+CUT = "By FCBF on the training samples, each feature cut into ten bins of equal frequency."
+BUDGET = (
+    "For each model three capacities, the first of them that of Table 2; the one that is best on the held-out data of "
+    "all sessions after the last is shown, whatever it does on test data."
+)
