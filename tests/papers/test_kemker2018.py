@@ -19,7 +19,7 @@ from engram.reports.cells import full
 from engram.request import Request
 
 KEMKER = paper("kemker2018")
-EXPERIMENTS = ["table2", "table3", "table4", "table5", "fig2", "s2", "s3", "s8", "s6", "s9", "s4", "s10"]
+EXPERIMENTS = ["table2", "table3", "table4", "table5", "fig2", "s2", "s3", "s8", "s6", "s7", "s9", "s4", "s10"]
 
 
 def experiment(name, tier="paper", dataset=None, only=()):
@@ -196,6 +196,17 @@ def test_table_s8_has_both_orders_with_their_published_accuracies():
     assert full(table)[1][2:] == ["61.8 / 80.0", "41.2 / 80.0", "20.3 / 80.0", "41.2 / 80.0"]
     assert full(table)[2][2:] == ["47.7 / 80.0", "60.9 / 80.0", "9.1 / 80.0", "60.9 / 80.0"]
     assert table.rows[0].names[1] == "cub200-lite0, then audioset100 (as CUB)"
+
+
+def test_table_s7_by_share():
+    found = experiment("s7")
+    falling = iter((0.9, 0.7, 0.5, 0.49, 0.44))
+    made = answers(found, lambda question: (next(falling), 0.5))
+    assert full(found.tables(made)[0])[1:3] == [["0.00", "86.2", "90.0", "+3.8"], ["0.25", "67.9", "70.0", "+2.1"]]
+    assert set(verdicts(found, made).values()) == {"held"}
+    assert set(verdicts(found, answers(found)).values()) == {"NOT held"}
+    shares = [Request(**q.run).run().stream.spec["options"]["share"] for q in found.questions]
+    assert shares == [0, 0.25, 0.5, 0.75, 1]
 
 
 def test_redundancy_needs_no_runs():
