@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+import engram
 from engram.errors import UnknownName
 from engram.execute import execute
 from engram.networks import Blueprint
@@ -68,8 +70,15 @@ def test_offline_models_are_on_the_device_of_the_run():
 
 def test_a_search_that_fails_altogether_says_why():
     made = Offline("base", {"kind": "split"}, 2, Blueprint.of(), 0)
-    with pytest.raises(RunFailed, match="nothing works"):
+    with pytest.raises(RunFailed, match=r"an offline model cannot be trained \(nothing works\); leave it out with"):
         follow(made.search(), lambda place: Outcome(error=RunFailed("nothing works")))
+
+
+def test_a_first_session_without_a_sample_to_hold_out_is_said():
+    task = (np.eye(3), [0, 1, 2], np.eye(3), [0, 1, 2])
+    with pytest.raises(RunFailed, match=r"an offline model cannot be trained \(task 1 .* has no validation data"):
+        engram.run(engram.from_arrays([task, task]), "ridge", features=5, offline="base")
+    assert engram.run(engram.from_arrays([task, task]), "ridge", features=5).metrics()["mean_class_accuracy"] > 0
 
 
 def test_methods_on_one_stream_share_the_models_whatever_their_settings(brief_offline, store):

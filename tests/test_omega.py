@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -105,6 +106,14 @@ def test_what_is_undefined_is_nan(rows, alone):
     found = record(rows, Ideals((row([0.5], alone),))).metrics()
     assert math.isnan(found["omega_base"])
     assert math.isnan(found["omega_all"])
+
+
+def test_what_was_not_measured_in_between_leaves_omega_undefined():
+    thin = [row([], {}), row([0.5, 0.75], {"0": 0.5, "1": 0.75})]
+    shown = record([replace(thin[0], places=()), thin[1]], Ideals((row([0.9], {"0": 0.9}),)))
+    assert math.isnan(shown.metrics()["omega_all"])
+    assert shown.metrics()["mean_class_accuracy"] == 0.625
+    assert [math.isnan(value) for value in shown.offline()[0]] == [True]
 
 
 def test_a_class_without_test_samples_is_not_among_the_classes():

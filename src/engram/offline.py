@@ -10,14 +10,14 @@ seen. Nothing of it is the method's own: all methods on one stream with one seed
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from engram.learners import learner_settings
 from engram.networks import Blueprint, network_class
 from engram.nodes import Node
-from engram.protocols import Decision, Outcome, grid_of
+from engram.protocols import Decision, Outcome, RunFailed, grid_of
 from engram.protocols.policy import best, decision, grown
 from engram.settings import declared
 
@@ -89,14 +89,14 @@ class Offline:
             candidates = [self._root(each["dropout"]).child([session], _settings(each["rate"])) for each in self.grid]
             outcomes = yield candidates
             scores = [outcome.validation[-1] if outcome.validation else 0.0 for outcome in outcomes]
+            reached = {place: scores[place] for place in _trained(outcomes)}
             chosen = best(outcomes, scores)
-            reached = {place: scores[place] for place in grown(outcomes)}
             decisions += decision(BY, self.grid, reached, chosen)
             alone.append(candidates[chosen])
         seen = self._seen(alone[0]) if self.ideal == "seen" else []
         if len(seen) > 1:
             for outcome in (yield seen[1:]):
-                grown([outcome])
+                _trained([outcome])
         return Found(tuple(alone), tuple(seen), tuple(decisions))
 
     def _seen(self, first: Node) -> list[Node]:
@@ -120,6 +120,15 @@ class Offline:
 def has_modalities(stream: Mapping[str, Any]) -> bool:
     """Whether the sessions of a stream, given by its spec, are different datasets."""
     return stream.get("kind") == "concat"
+
+
+def _trained(outcomes: Sequence[Outcome]) -> list[int]:
+    """The places of those that could be trained; somebody who did not ask for them by name is told whose failure it
+    is."""
+    try:
+        return grown(outcomes)
+    except RunFailed as failure:
+        raise RunFailed(f"an offline model cannot be trained ({failure}); leave it out with --offline no") from None
 
 
 def _settings(rate: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,12 +33,12 @@ def offline_lines(records: Sequence[Record]) -> list[str]:
     alone = [spread(values)["mean"] for values in zip(*(alone for alone, _ in found), strict=True)]
     where = "on the first session" if len(alone) == 1 else "on each dataset"
     seen = [seen.all[-1] for _, seen in found if seen is not None]
-    more = [f"{spread(seen)['mean']:.3f} on everything seen, trained on all of it"] if seen else []
+    more = [f"{_numbers([spread(seen)['mean']])} on everything seen, trained on all of it"] if seen else []
     return [f"offline model: {' · '.join([f'{_numbers(alone)} {where}, trained on it alone', *more])}"]
 
 
 def _numbers(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.3f}" for value in values)
+    return ", ".join("–" if math.isnan(value) else f"{value:.3f}" for value in values)
 
 
 def choice_lines(records: Sequence[Record]) -> list[str]:
