@@ -99,7 +99,12 @@ class Node:
     @property
     def path(self) -> tuple[Growth, ...]:
         """All its lessons, the first one first."""
-        return tuple(node.last for node in reversed(list(self._back())))
+        return tuple(node.last for node in self.way)
+
+    @property
+    def way(self) -> list[Node]:
+        """The nodes after each of its lessons; the last one is this."""
+        return list(self._back())[::-1]
 
     def _back(self) -> Iterator[Node]:
         """This node, its parent, and so on to the one that had the first lesson."""

@@ -230,13 +230,13 @@ def without_code(spec: Mapping[str, Any]) -> str:
 
 def record_of(entry: Mapping[str, Any], store: Store) -> Record:
     """The record of a run in the store, whole or as far as it came."""
-    spec, result = entry["spec"], entry["result"]
-    rows = [_measured(store, key, entry) for key in result["path"]] if result else []
-    stop = result.get("stop") if result else None
+    spec, result = entry["spec"], entry["result"] or {}
+    rows = [_measured(store, key, entry) for key in result.get("path", ())] or _reached(store, result)
+    stop = result.get("stop")
     if rows and stop is not None:
         rows[-1] = at_stop(rows[-1], stop)
     joint, isolated = [
-        tuple(_last(_measured(store, key, entry), spec["head"]) for key in result[name]) or None if result else None
+        tuple(_last(_measured(store, key, entry), spec["head"]) for key in result.get(name, ())) or None
         for name in ("joint", "isolated")
     ]
     policy = protocol(spec["protocol"], **spec.get("options", {}))
@@ -254,15 +254,15 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         error=entry["error"],
         error_kind=entry["kind"],
         rows=tuple(rows),
-        chosen=tuple(result["chosen"]) if result else (),
+        chosen=tuple(result.get("chosen", ())),
         joint=joint,
         isolated=isolated,
         stop=stop,
-        ties=result.get("ties", 0) if result else 0,
-        decisions=tuple(map(_decision, result.get("decisions", ()))) if result else (),
-        search_flops=result.get("search_flops") if result else None,
+        ties=result.get("ties", 0),
+        decisions=tuple(map(_decision, result.get("decisions", ()))),
+        search_flops=result.get("search_flops"),
         warning=warning_of(spec, policy),
-        ideals=_ideals(result, store, entry) if result else None,
+        ideals=_ideals(result, store, entry),
         evaluate=spec.get("evaluate", "all"),
     )
 
@@ -327,6 +327,17 @@ def _measured(store: Store, key: str, entry: Mapping[str, Any]) -> Row:
             "again, it trains that part again to the same bits"
         )
     return row
+
+
+def _reached(store: Store, result: Mapping[str, Any]) -> list[Row]:
+    """What was measured before a run failed, as far as it is still there."""
+    rows: list[Row] = []
+    for key in result.get("reached", ()):
+        row = store.row(key)
+        if row is None:
+            break
+        rows.append(row)
+    return rows
 
 
 def _last(row: Row, head: str) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engram.errors import Diverged
 from engram.learners.finetune import Finetune
 
@@ -64,6 +66,26 @@ def test_a_run_that_fails_says_so_everywhere(train, engram):
     assert (row["status"], row["error"]) == ("failed", run["error"])
     shown = engram("show", run["key"]).out
     assert "failed: the loss became" in shown
+
+
+@pytest.mark.parametrize("more", [(), ("--protocol", "task-level", "--rate", "0.001,0.01")])
+def test_a_run_that_fails_shows_the_tasks_that_it_reached(more, train, engram, monkeypatch):
+    learn = Finetune.learn
+
+    def failing(self, lesson):
+        if lesson.index == 2:
+            raise Diverged("the loss became nan at task 3")
+        yield from learn(self, lesson)
+
+    (whole,) = train("split-digits", "finetune", *more, "--json", "--store", "whole").json["runs"]
+    monkeypatch.setattr(Finetune, "learn", failing)
+    said = train("split-digits", "finetune", *more, "--json").json
+    (run,) = said["runs"]
+    assert (run["status"], run["accuracy"], said["metrics"]) == ("failed", whole["accuracy"][:2], {})
+    assert engram("show", run["key"], "--json").json["runs"] == [run]
+    shown = engram("show", run["key"]).out
+    assert "failed after task 2" in shown
+    assert f"{run['accuracy'][1][0]:.3f}" in shown
 
 
 def test_the_other_seeds_go_on_when_one_fails(train, monkeypatch):

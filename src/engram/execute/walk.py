@@ -62,4 +62,9 @@ class Walk:
         if self.result is not None:
             store.finish_run(self.run.key, "done", result_to_json(self.result))
         else:
-            store.finish_run(self.run.key, "failed", error=self.error)
+            store.finish_run(self.run.key, "failed", {"reached": self._reached()}, self.error)
+
+    def _reached(self) -> list[str]:
+        """Keys of the nodes on the way to those that it waited for last, where that is one way: what it had chosen."""
+        parents = {node.parent.key: node.parent for node in self.nodes}
+        return [node.key for parent in parents.values() if len(parents) == 1 for node in parent.way]

@@ -99,7 +99,7 @@ def print_runs(console: Console, records: Sequence[Record]) -> None:
         table.add_column(f"task {task}" if shown <= 6 else str(task), justify="right")
     table.add_column("average" if tasks else "status", justify="right")
     for record in records:
-        table.add_row(*map(_cell, [record.seed, *_final_cells(record, shown)]))
+        table.add_row(*map(_cell, [record.seed, *_final_cells(record, tasks, shown)]))
     console.print(table)
     _print_warnings(console, records)
     if shown < tasks:
@@ -112,11 +112,13 @@ def _most_tasks(width: int) -> int:
     return max(min((width - 15) // 7, 20), 1)
 
 
-def _final_cells(record: Record, shown: int) -> list[str]:
-    if record.status != "done":
-        return [*[""] * shown, record.status]
-    final = record.accuracy[-1]
-    return [_share(value) for value in [*final[-shown:], sum(final) / len(final)]]
+def _final_cells(record: Record, tasks: int, shown: int) -> list[str]:
+    """Accuracy on the last tasks, and the average; of a run that did not get to its end, where that was."""
+    final = record.accuracy[-1] if record.rows else []
+    cells = [*map(_share, final), *[""] * (tasks - len(final))][tasks - shown :]
+    if record.status == "done":
+        return [*cells, _share(sum(final) / len(final))]
+    return [*cells, f"{record.status} after task {len(final)}" if final else record.status]
 
 
 def _share(value: float) -> str:
