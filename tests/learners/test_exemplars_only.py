@@ -116,7 +116,7 @@ def test_bad_lessons_are_refused(make, teach, digits_lessons):
 
 def test_equations_without_a_solution_are_refused(make, teach, digits_lessons):
     lesson = digits_lessons[0]
-    same = Split(torch.ones(20, 1, 8, 8), torch.arange(2).repeat(10))
+    same = Split(torch.zeros(20, 1, 8, 8), torch.arange(2).repeat(10))  # whose distances are 0 on every processor
     with pytest.raises(Diverged, match=r"task 1 \(same\); raise the strength \(now 1e-300\)"):
         teach(make("exemplars-only", strength=1e-300, augment=False), [Lesson("same", 0, lesson.classes, same, same)])
 
