@@ -10,6 +10,7 @@ from importlib.resources import files
 import pytest
 import torch
 
+from engram.core import Split
 from engram.errors import BadSetting, DataUnavailable, UnknownName
 from engram.request import prepare
 from engram.streams import ctrl, kinds, rebuild, stream
@@ -191,6 +192,14 @@ def test_classes_have_numbers_of_the_whole_stream():
     assert len(made.outline.classes) == 50
     assert made.class_names[made[1].classes[0]].startswith("toy-mnist class ")
     assert [set(task.classes) & set(made[0].classes) != set() for task in made] == [True] + [False] * 4 + [True]
+
+
+@pytest.mark.parametrize("name", TRANSFER)
+def test_tasks_can_be_joined_whatever_their_images_were(name):
+    """What the joint reference and whoever keeps samples do."""
+    tasks = make(name, middle=2).tasks
+    joined = Split.join([task.train for task in tasks])
+    assert torch.equal(joined.batch(slice(None))[0], torch.cat([task.train.batch(slice(None))[0] for task in tasks]))
 
 
 def test_fewer_tasks_and_samples_for_smaller_machines():

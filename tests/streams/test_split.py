@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from engram.errors import BadSetting
 from engram.streams import stream
@@ -31,6 +32,16 @@ def test_seeded_order_is_a_partition_that_follows_the_seed():
     orders = [stream("split", seed, dataset=toy(), order="seeded").outline.classes for seed in range(4)]
     assert all(sorted(order) == list(range(10)) for order in orders)
     assert len(set(orders)) == 4
+
+
+def test_a_hundred_classes_ten_by_ten_as_veniat_et_al_2021_have_them():
+    """In random order, with 450 training, 50 validation and 100 test samples of every class."""
+    data = toy(classes=100, per_class=500, shape=(8,), tests=100)
+    made = stream("split", dataset=data, tasks=10, order="seeded", validation=0.1)
+    assert [len(task.classes) for task in made] == [10] * 10
+    for task in made:
+        counts = [torch.bincount(split.y)[list(task.classes)] for split in (task.train, task.validation, task.test)]
+        assert [count.unique().tolist() for count in counts] == [[450], [50], [100]]
 
 
 def test_uneven_tasks_differ_by_one_and_larger_ones_come_first():
