@@ -55,6 +55,13 @@ def test_itself_a_copy_a_constant_and_something_independent():
     assert symmetric_uncertainty(x).tolist() == expected
 
 
+@pytest.mark.parametrize("samples", [3, 1442, 60_001])
+def test_two_constants_say_nothing_however_their_entropies_round(samples):
+    x = np.zeros((samples, 3), np.uint8)
+    x[0, 2] = 1
+    assert symmetric_uncertainty(x).tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1]]
+
+
 def test_the_filter_by_hand():
     """Feature 2 is the most relevant and takes 0 with it; 1 and 3 stay: each tells more about the class."""
     matrix = np.eye(4)

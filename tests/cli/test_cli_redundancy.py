@@ -37,3 +37,10 @@ def test_mistakes(engram, words, sentence):
     said = engram("redundancy", *words)
     assert said.code == 2
     assert sentence in said.err
+
+
+def test_a_table_without_runs_is_in_the_json_too(engram):
+    (table,) = engram("paper", "kemker2018", "s9", "--tier", "quick", "--json").json["experiments"]
+    assert table["lines"] == []
+    assert [(row["data"], row["features"]) for row in table["data"]] == [("digits", "64")]
+    assert table["data"][0]["non_redundant"]["mean"] > 5

@@ -15,7 +15,7 @@ from engram.reports.harmless import harmless
 if TYPE_CHECKING:
     from engram.papers.paper import Answer, Experiment
     from engram.record import Record
-    from engram.reports.content import Section
+    from engram.reports.content import Section, Table
 
 
 def console() -> Any:
@@ -110,9 +110,22 @@ def experiment_object(experiment: Experiment, answers: list[Answer]) -> dict[str
         "experiment": experiment.name,
         "title": experiment.title,
         "lines": [answer.to_json(experiment.columns) for answer in answers],
+        "data": _table_object(experiment.data(answers)),
         "claims": [vars(verdict) for verdict in experiment.verdicts(answers)],
         "notes": experiment.notes(answers),
     }
+
+
+def _table_object(table: Table) -> list[dict[str, Any]]:
+    """A row for each row: its names, and for each metric what was measured and published."""
+    metrics = [column.metric for column in table.columns]
+    return [
+        {
+            **dict(zip(table.names, row.names, strict=True)),
+            **{m: None if n is None else vars(n) for m, n in zip(metrics, row.numbers, strict=True)},
+        }
+        for row in table.rows
+    ]
 
 
 def print_section(section: Section, tier: str) -> None:

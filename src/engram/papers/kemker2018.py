@@ -88,7 +88,7 @@ TIERS = {
         permutations=3,
         less={
             "MLP": {**_QUICK, "widths": "100-100"},
-            "EWC": {**_QUICK, "widths": "100-100"},
+            "EWC": {**_QUICK, "widths": "100-100", "rate": 1e-3},
             "GeppNet": _QUICK_MAP,
             "GeppNet+STM": {**_QUICK_MAP, "sleep_every": 500},
             "FEL": {**_QUICK, "widths": "100", "units": 400},
@@ -161,7 +161,7 @@ class _Cells:
     def learner(self, model: str, kind: str, data: str) -> dict[str, Any]:
         found = MODELS[model]
         settings = {**found.on(kind, data), **self.tier.less.get(model, {})}
-        return {"learner": found.learner, "network": found.network, "settings": settings}
+        return {"learner": found.learner, "network": found.network, "protocol": found.protocol, "settings": settings}
 
     def increments(self) -> tuple[Question, ...]:
         """Table S6: nine digits, then the one that is left."""

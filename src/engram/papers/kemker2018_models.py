@@ -30,6 +30,7 @@ class Model:
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     network: str = "mlp"
+    protocol: str = "sequential"
     kinds: tuple[str, ...] = KINDS
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     per_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -53,7 +54,7 @@ MODELS = {
         own={MULTIMODAL: {"units": 1200}},
         per_data={"CUB": {"units": 1200}},
     ),
-    "ridge": Model("ridge"),
+    "ridge": Model("ridge", {"strength": [1.0, 100.0, 10_000.0]}, protocol="stream-level"),
 }
 PAPERS_MODELS = tuple(row["model"] for row in printed("kemker2018", "table3"))
 OURS = ("ridge", "SLDA")

@@ -54,10 +54,13 @@ class View(Experiment):
         return long_form(answers) if self.long else self.tables(answers)[0]
 
     def settings(self, answers: Sequence[Answer]) -> dict[str, dict[str, Any]]:
-        """A model is listed once for each experiment."""
-        cells = by_cell(answers) if all(isinstance(a.question, Cell) for a in answers) else {}
-        first = {f"{model}, {kind}": answer.settings() for (model, _, kind), answer in reversed(cells.items())}
-        return dict(reversed(first.items())) if cells else super().settings(answers)
+        """A model once, unless experiments or data differ."""
+        if not all(isinstance(answer.question, Cell) for answer in answers):
+            return super().settings(answers)
+        found = {key: answer.settings() for key, answer in by_cell(answers).items()}
+        own = {model: [other for (m, _, _), other in found.items() if m == model] for model, _, _ in found}
+        same = {model for model, several in own.items() if all(other == several[0] for other in several)}
+        return {m if m in same else f"{m}, {data}, {kind}": values for (m, data, kind), values in found.items()}
 
     def notes(self, answers: Sequence[Answer]) -> tuple[str, ...]:
         return tuple(self.remarks(answers))
