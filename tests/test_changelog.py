@@ -9,6 +9,7 @@ import pytest
 
 from engram.formats import VERSION
 from engram.learners import learners
+from engram.networks import NETWORKS
 from engram.nodes import BITS
 
 TEXT = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -20,8 +21,13 @@ def test_the_newest_part_names_the_bits_and_the_format_of_today():
     assert heading.endswith(f": bits {BITS}, store format {VERSION}")
 
 
-@pytest.mark.parametrize("name, bits", [(name, cls.bits) for name, cls in learners().items() if cls.bits])
-def test_a_method_with_bits_of_its_own_is_named_with_them(name, bits):
+OF_THEIR_OWN = [
+    (name, cls.bits) for kind in (learners(), NETWORKS.everything()) for name, cls in kind.items() if cls.bits
+]
+
+
+@pytest.mark.parametrize("name, bits", OF_THEIR_OWN)
+def test_a_method_or_network_with_bits_of_its_own_is_named_with_them(name, bits):
     assert f"`{name}` (its own bits: {bits})" in TEXT
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 import warnings
 
@@ -107,3 +109,21 @@ def test_a_container_has_what_its_limit_says(monkeypatch, tmp_path):
     assert memory.machine_bytes() >= whole
     (tmp_path / "memory.max").write_text("1000000\n")
     assert memory.machine_bytes() == 1_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other allocators")
+def test_memory_that_was_freed_is_used_again_without_asking_the_system_for_it():
+    script = (
+        "import resource, sys\n"
+        "from engram.memory import keep_freed\n"
+        "if len(sys.argv) > 1: keep_freed()\n"
+        "bytearray(100 << 20)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "bytearray(100 << 20)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
+    )
+    kept, plain = (
+        int(subprocess.run([sys.executable, "-c", script, *word], check=True, capture_output=True).stdout)
+        for word in (["kept"], [])
+    )
+    assert kept < 100 < plain  # pages

@@ -11,6 +11,7 @@ import pytest
 from paths import path_of
 
 from engram.learners import learner_class, learner_settings
+from engram.networks import network_class
 from engram.nodes import Node
 from engram.request import prepare
 from engram.settings import Setting
@@ -135,3 +136,13 @@ def test_a_change_of_one_method_alone_changes_its_keys_only(monkeypatch):
     monkeypatch.setattr(learner_class("ewc"), "bits", 1)
     assert path_of(learner="ewc", tasks=1)[0].key != ewc
     assert path_of(learner="finetune", tasks=1)[0].key == finetune
+
+
+def test_a_change_of_one_network_alone_changes_its_keys_only(monkeypatch):
+    def keys():
+        return [prepare("split-digits", "ewc", network=name).root.key for name in ("mlp", "pfuelb-conv")]
+
+    mlp, conv = keys()
+    monkeypatch.setattr(network_class("mlp"), "bits", 1)
+    assert keys()[0] != mlp
+    assert keys()[1] == conv

@@ -144,10 +144,11 @@ class Node:
         return list(ancestors)[::-1]
 
     def _code(self) -> dict[str, Any]:
-        """What of the code can change bits beyond `BITS`: a change of the method alone, code that is not ours."""
+        """What of the code can change bits beyond `BITS`: a change of the method or the network alone, code that is
+        not ours."""
         own = {kind: origin.digest for kind, origin in self.own.items()}
-        bits = learner_class(self.learner).bits
-        return {**own, "bits": bits} if bits else own
+        bits = {"bits": learner_class(self.learner).bits, "network_bits": network_class(self.network.name).bits}
+        return own | {name: value for name, value in bits.items() if value}
 
     @property
     def own(self) -> dict[str, Origin]:

@@ -261,10 +261,12 @@ def _unfinished(store: str) -> tuple[list[Run], Counter[str]]:
 def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
     """Grow everything, with a bar on a terminal and a gentle stop; the records in the order of the runs."""
     from engram.execute import execute
+    from engram.memory import keep_freed
     from engram.reports.bar import Bar
     from engram.runs import record_of
 
     place, bar = open_store(store), Bar()
+    keep_freed()
     try:
         with bar.listening(), others_printing():
             execute(wanted, place, _workers(wanted, jobs), bar)

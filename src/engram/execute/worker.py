@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from engram.core import Step
 from engram.errors import EngramError, Stopped, StoreTrouble
+from engram.memory import keep_freed
 from engram.nodes import Node
 from engram.store import Store
 from engram.tree import grow
@@ -93,6 +94,7 @@ def _die_with_parent(parent: int) -> None:
 def main() -> None:
     folder, parent = sys.argv[1:]
     _die_with_parent(int(parent))
+    keep_freed()
     worker = Worker(Store(folder), _answers())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, worker.ask_to_stop)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from engram.errors import BadSetting
@@ -27,13 +26,15 @@ class Residual(Trunk):
                 f"network '{self.name}' cannot normalise a batch of one sample whose last feature map is 1×1; choose "
                 "a batch that leaves no single sample over, or larger images"
             )
-        return self.layers(x)
+        return super().forward(x)
 
 
 class ResNet18Reduced(Residual):
     """Lopez-Paz and Ranzato 2017: a 3×3 convolution, four groups of two residual blocks, average pooling over 4×4."""
 
     name = "resnet18-reduced"
+    bits = 1  # channels last
+    channels_last = True
 
     width = setting(
         20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
@@ -67,7 +68,7 @@ class Block(nn.Module):
             self.shortcut = nn.Sequential(convolution(inputs, channels, 1, stride), nn.BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(torch.add(self.second(self.first(x)), self.shortcut(x)))
+        return torch.relu_(torch.add(self.second(self.first(x)), self.shortcut(x)))
 
 
 def convolution(inputs: int, channels: int, size: int, stride: int) -> nn.Conv2d:

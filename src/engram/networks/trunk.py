@@ -58,6 +58,8 @@ class Trunk(nn.Module):
     """
 
     name: ClassVar[str] = ""
+    bits: ClassVar[int] = 0  # raised by every change of this network alone that changes its bits: part of its keys
+    channels_last: ClassVar[bool] = False  # images go in pixel by pixel, which convolutions of many channels do faster
     features: int
 
     init = setting(
@@ -92,7 +94,8 @@ class Trunk(nn.Module):
         return fold(self.layers.named_children())
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layers(x)
+        # a clone, because images of one channel lie both ways at once until their strides say which
+        return self.layers(x.clone(memory_format=torch.channels_last) if self.channels_last else x)
 
     @property
     def device(self) -> torch.device:
