@@ -27,7 +27,7 @@ def in_blocks(weights, x, pulls, size):
     for start in range(0, len(x), size):
         block = map.block(x[start : start + size])
         for t, (rate, radius) in enumerate(pulls[start : start + size]):
-            bests.append(int(block.row(t).argmin()))
+            bests.append(int(block.rows[t].argmin()))
             block.pull(t, bests[-1], rate, radius)
         block.close()
     return map.weights, bests
@@ -68,13 +68,13 @@ def test_distances_follow_every_pull(data):
         block.pull(t, 12, 0.5, 0.8)
     block.close()
     expected = squared_distances(x[5:9], map.weights)
-    assert torch.allclose(torch.from_numpy(block.distances[5:9]).flatten(1), expected, rtol=0, atol=1e-12)
+    assert torch.allclose(torch.from_numpy(block.rows[5:9]), expected, rtol=0, atol=1e-12)
 
 
 def test_a_neighbourhood_of_nothing_moves_the_best_unit_alone():
     map = SelfOrganisingMap(2, torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [4.0, 4.0]]))
     block = map.block(torch.tensor([[3.0, 2.0]]))
-    assert block.row(0).tolist() == [13.0, 8.0, 10.0, 5.0]
+    assert block.rows[0].tolist() == [13.0, 8.0, 10.0, 5.0]
     block.pull(0, 3, 0.25, 1e-3)
     assert map.weights[3].tolist() == [4.0, 4.0]  # until the block is closed
     block.close()
@@ -90,6 +90,6 @@ def test_a_block_without_pulls_changes_no_bit(data):
 
 
 def test_the_neighbourhood_is_a_gaussian_of_the_steps():
-    assert neighbourhood(3, 1.0, float).tolist() == pytest.approx(
+    assert neighbourhood(3, 1.0, torch.float64).tolist() == pytest.approx(
         [0.135335, 0.606531, 1.0, 0.606531, 0.135335], abs=1e-6
     )

@@ -176,7 +176,7 @@ class GeppNet(Learner):
         """The map alone, with rate and radius on their way to their last values."""
         block, first = self.map.block(x), self.map_radius * self.map_side
         for t in range(len(x)):
-            row, way = block.row(t), (start + t) / total
+            row, way = block.rows[t], (start + t) / total
             best = int(row.argmin())
             self.readout.notice(float(row[best]))
             rate = self.map_rate * (self.map_rate_end / self.map_rate) ** way
@@ -187,7 +187,7 @@ class GeppNet(Learner):
         """Map and readout, each with its error, for samples that are novel."""
         block = self.map.block(x)
         for t, target in enumerate(y.tolist()):
-            row = block.row(t)
+            row = block.rows[t]
             best = int(row.argmin())
             if self.readout.correct(row, best, target, threshold):
                 self.readout.notice(float(row[best]))

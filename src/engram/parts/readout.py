@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engram.core import canonical
 from engram.parts.som import Array
 from engram.settings import setting
 
@@ -48,29 +47,29 @@ class Readout:
         """Outputs of so many new classes, which know nothing."""
         self.weights = torch.cat([self.weights, self.weights.new_zeros(len(self.weights), classes)], dim=1)
 
-    def activity(self, squares: Array) -> Array:
+    def activity(self, squares: Tensor) -> Tensor:
         """z of all units for many samples, from squared distances (samples, units)."""
-        smallest, width = squares.min(1, keepdims=True), self._width()
-        with np.errstate(invalid="ignore", over="ignore"):  # of samples that are too large to be squared
-            excess = (squares - smallest) / width
-            z: Array = np.exp(-self.power * excess)
-            z[excess >= -math.log(self.theta)] = 0
-            return z if self.peak == "one" else z * np.exp(-smallest / width)
+        smallest, width = squares.min(1, keepdim=True).values, self._width()
+        excess = (squares - smallest) / width
+        z = torch.exp(-self.power * excess).masked_fill_(excess >= -math.log(self.theta), 0)
+        return z if self.peak == "one" else z * torch.exp(-smallest / width)
 
     def active(self, squares: Array, best: int) -> tuple[Array, Array]:
         """The units that are not silent for one sample, and their z: what `activity` says of it, in less time."""
         smallest, width = float(squares[best]), self._width()
         excess = squares - smallest
         units = (excess < -math.log(self.theta) * width).nonzero()[0]
-        z: Array = np.exp(excess[units] * (-self.power / width))
-        return units, z if self.peak == "one" else z * math.exp(-smallest / width)
+        # In double precision, because what is rounded from that is the same with every version of numpy.
+        z = np.exp(excess[units].astype(np.float64) * (-self.power / width))
+        z = z if self.peak == "one" else z * math.exp(-smallest / width)
+        return units, z.astype(squares.dtype)
 
     def _width(self) -> float:
         return 2 * max(self.kappa, NARROWEST) ** 2
 
     def outputs(self, squares: Tensor) -> Tensor:
         """One row a sample, from its squared distances to the units."""
-        return canonical(torch.from_numpy(self.activity(squares.numpy()))) @ self.weights
+        return self.activity(squares) @ self.weights
 
     def notice(self, square: float) -> None:
         """Take the squared distance of a sample's best unit into κ."""
@@ -81,7 +80,7 @@ class Readout:
         """Learn one sample if it is novel: if it is told right by less than the `threshold`. Whether it was."""
         units, z = self.active(squares, best)
         column, weights = z[:, None], self.weights.numpy()
-        known = weights[units]
+        known = weights.take(units, 0)
         y = np.add.reduce(column * known)
         if threshold < math.inf and confidence(y, target) >= threshold:
             return False

@@ -46,7 +46,8 @@ class Block:
     def __init__(self, map: SelfOrganisingMap, x: Tensor):
         self.map, self.x = map, x
         side, count = map.side, len(x)
-        self.distances: Array = map.squared_distances(x).numpy().reshape(count, side, side)
+        self.rows: Array = map.squared_distances(x).numpy()  # a sample's are those after the pulls of all before it
+        self._distances: Array = self.rows.reshape(count, side, side)
         self._shares = x.new_zeros(count, side, side)  # one for each pull, in order
         self._pulls: Array = self._shares.numpy()
         self._samples: list[int] = []  # that pulled
@@ -54,14 +55,10 @@ class Block:
         self._tiny = torch.finfo(x.dtype).eps / 4  # a smaller share of a weight is lost when it is subtracted from 1
         map.operations += 2 * count * map.weights.numel()
 
-    def row(self, t: int) -> Array:
-        """Squared distances of a sample to all units, after the pulls so far."""
-        return self.distances[t].reshape(-1)
-
     def pull(self, t: int, best: int, rate: float, radius: float) -> None:
         """Move the units around `best` towards sample `t`. Samples before it are not looked at again."""
         side, (y, x) = self.map.side, divmod(best, self.map.side)
-        profile = neighbourhood(side, radius, self.distances.dtype)
+        profile = neighbourhood(side, radius, self.x.dtype)
         reach = int(radius * math.sqrt(2 * math.log(rate / self._tiny))) if rate > self._tiny else 0
         top, bottom, left, right = max(y - reach, 0), y + reach + 1, max(x - reach, 0), x + reach + 1
         down, across = (
@@ -72,9 +69,9 @@ class Block:
         self._pulls[len(self._samples), top:bottom, left:right] = share
         self._samples.append(t)
         kept = 1 - share
-        later = self.distances[t + 1 :, top:bottom, left:right]
+        later = self._distances[t + 1 :, top:bottom, left:right]
         change = self._between_samples()[t + 1 :, t, None, None] * share
-        change -= share * kept * self.distances[t, top:bottom, left:right]
+        change -= share * kept * self._distances[t, top:bottom, left:right]
         later *= kept
         later += change
 
@@ -92,10 +89,11 @@ class Block:
         if not count:
             return
         shares = self._shares[:count].flatten(1)
-        left = (1 - shares).flip(0).cumprod(0)
-        later = torch.cat([torch.ones_like(left[:1]), left[:-1]]).flip(0)
+        pulls: Array = shares.numpy()
+        left = np.multiply.accumulate((1 - pulls)[::-1])  # in numpy: several times faster than torch's product
+        pulls[:-1] *= left[-2::-1]
         x = self.x if count == len(self.x) else self.x[self._samples]
-        self.map.weights.mul_(left[-1].unsqueeze(1)).addmm_((shares * later).t(), x)
+        self.map.weights.mul_(torch.from_numpy(left[-1]).unsqueeze(1)).addmm_(shares.t(), x)
         self.map.operations += 2 * count * self.map.weights.numel()
 
 
@@ -104,8 +102,13 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     return (a_squares.unsqueeze(1) + b_squares).addmm_(a, b.t(), alpha=-2).clamp_(min=0)
 
 
-@lru_cache(maxsize=256)
-def neighbourhood(side: int, radius: float, dtype: Any) -> Array:
+@lru_cache(maxsize=64)
+def neighbourhood(side: int, radius: float, dtype: torch.dtype) -> Array:
     """exp(−k² / 2 radius²) for the steps k = 1 − side … side − 1 along one side."""
-    steps = np.arange(1 - side, side)
-    return np.exp(-np.square(steps / radius) / 2).astype(dtype)
+    profile: Array = (_squared_steps(side, dtype) * (-0.5 / radius**2)).exp_().numpy()
+    return profile
+
+
+@lru_cache(maxsize=8)
+def _squared_steps(side: int, dtype: torch.dtype) -> Tensor:
+    return torch.arange(1 - side, side, dtype=dtype).square_()
