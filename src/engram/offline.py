@@ -26,14 +26,15 @@ VALIDATION = 0.1  # share held out, to stop and to choose by
 SEES = frozenset({"validation"})  # what the search is shown
 BY = "validation accuracy of the offline model"
 
-# The MLP of Kemker et al. 2018: Nadam, batches of 256, early stopping. What is searched is ours.
+# The MLP of Kemker et al. 2018: Nadam, batches of 256, early stopping. What is searched is ours; patience is the
+# shortest that lost nothing on digits (steps) and cub200-lite0 (epochs) against twice as much.
 WIDTHS = (400, 400)
 SETTINGS = {
     "optimizer": "nadam",
     "batch": 256,
     "epochs": 100,
     "stop": "patience",
-    "patience": 50,
+    "patience": 100,
     "patience_epochs": 5,
 }
 SEARCH = {"dropout": [0.0, 0.5], "rate": [8e-4, 2e-3]}
