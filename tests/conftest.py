@@ -10,6 +10,7 @@ from typing import Any
 import hypothesis
 import pytest
 import torch
+from quick import QUICK
 from sklearn.datasets import load_digits
 from torch import Tensor
 
@@ -96,7 +97,7 @@ def make() -> Callable[..., Learner]:
     """A small learner for these lessons; settings that it does not have are left out."""
 
     def make(name: str, seed: int = 0, network: Blueprint | None = None, **settings: Any) -> Learner:
-        wanted = {"batch": 16, "features": 30, "fisher_samples": 50, "most_passes": 3, **settings}
+        wanted = {"batch": 16, "features": 30, "fisher_samples": 50, **QUICK, **settings}
         known = {key: value for key, value in wanted.items() if key in learner_settings(name)}
         return create(name, OUTLINE, seed, network or Blueprint.of("mlp", widths="12-10"), known)
 

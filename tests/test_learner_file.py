@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from quick import quick
 
 import engram
 from engram import checkpoint, files
@@ -29,8 +30,7 @@ class Own(Ridge):
 
 
 def fresh(name, outline=OUTLINE, **settings):
-    brief = {"most_passes": 3} if "most_passes" in learner_settings(name) else {}
-    return learners()[name](outline, 3, NETWORK, **brief, **settings)
+    return learners()[name](outline, 3, NETWORK, **{**quick(name), **settings})
 
 
 def scores(learner, lesson):

@@ -59,7 +59,7 @@ def test_parameters_are_counted_without_building(name):
     assert blueprint.parameters((3, 32, 32), 7) == len(network.theta)
 
 
-@pytest.mark.parametrize("name", [name for name in learners() if "optimizer" in learner_settings(name)])
+@pytest.mark.parametrize("name", [name for name in learners() if "epochs" in learner_settings(name)])
 def test_no_learner_is_said_to_take_more_than_it_takes(name, digits_lessons, teach):
     (settings,) = defaults(name)
     blueprint = Blueprint.of("mlp", widths="12")

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from quick import quick
 
 from engram import estimate as estimating
 from engram.api import register
@@ -231,7 +232,7 @@ def test_joint_training_is_timed_with_the_data_that_it_keeps():
 @pytest.mark.parametrize("learner", sorted(learners()))
 def test_every_learner_can_be_timed(learner):
     settings = {name: value for name, value in SMALL.items() if name == "widths" or name in learner_settings(learner)}
-    run = prepare("split-digits", learner, settings=settings)
+    run = prepare("split-digits", learner, settings=settings | quick(learner))
     found = plan([run])
     assert found.kinds == found.measured_kinds == 2
     assert 0 < found.seconds < 60

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from engram.errors import BadState
+from engram.errors import BadData, BadState
 from engram.samples import ALIGNMENT as ALIGNMENT
 from engram.samples import Split, is_row_by_row
 from engram.samples import canonical as canonical
@@ -191,6 +191,7 @@ class Learner:
 
     name: ClassVar[str] = ""
     needs_task: ClassVar[bool] = False
+    least_classes: ClassVar[int] = 1  # that a task must have: with fewer a run is refused before anything is trained
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
     bits: ClassVar[int] = 0  # raised by every change of this method alone that changes its bits: part of its keys
     uncounted: str = ""  # kinds of layers whose operations `flops` leaves out
@@ -217,6 +218,15 @@ class Learner:
     def uses_validation(cls, settings: Mapping[str, Any]) -> bool:
         """Whether it looks at a lesson's held-out samples, so that some are held out whatever the protocol."""
         return False
+
+    @classmethod
+    def require_classes(cls, task: Task | Lesson) -> None:
+        if len(task.classes) < cls.least_classes:
+            raise BadData(
+                f"task {task.index + 1} ({task.name}) has {len(task.classes)} of at least {cls.least_classes} classes: "
+                f"learner '{cls.name}' has a head of its own for every task, and with so few it decides nothing; give "
+                "tasks of more classes, or choose another learner"
+            )
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         raise NotImplementedError

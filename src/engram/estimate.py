@@ -31,7 +31,7 @@ PAST_SECONDS = 5.0  # for the lessons before the one that is measured
 BUDGET_SECONDS = 60.0  # kinds that are not measured by then are guessed
 OF_ONE_KIND = ("rate", "strength", "epochs", "iterations")
 # Earlier lessons only have to leave behind what makes later steps slower: data, exemplars, penalties.
-BRIEF = {"iterations": 1, "batch": 256, "fisher_samples": 100, "sampling": "uniform"}
+BRIEF = {"iterations": 1, "generations": 1, "batch": 256, "fisher_samples": 100, "sampling": "uniform"}
 
 
 class Asked(NamedTuple):

@@ -16,7 +16,7 @@ from engram.learners.finetune import Finetune
 from engram.networks import Blueprint
 from engram.request import prepare
 
-GRADIENT = [name for name in learners() if "stop" in learner_settings(name)]
+GRADIENT = [name for name in learners() if {"stop", "epochs"} <= learner_settings(name).keys()]
 PATIENT = {"stop": "patience", "patience": 2, "look_every": 2, "epochs": 5, "rate": 0.02}
 
 

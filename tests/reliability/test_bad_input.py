@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from quick import quick
 
 import engram
 from engram.errors import BadData, EngramError
@@ -116,8 +117,12 @@ def test_odd_but_possible_data_gives_finite_results(tasks, learner):
         with pytest.raises(BadData, match=r"task 1 .* (needs at least 2 in every task|more classes)"):
             engram.run(engram.from_arrays(tasks), learner, widths="4")
         return
-    brief = {"most_passes": 9} if learner in MAPS else {}
-    assert_finite(engram.run(engram.from_arrays(tasks), learner, widths="4", curve=(0, 1), **brief))
+    stream = engram.from_arrays(tasks)
+    if min(len(task.classes) for task in stream) < learners()[learner].least_classes:
+        with pytest.raises(EngramError, match=r"task \d .* has 1 of at least 2 classes"):
+            engram.run(stream, learner)
+    else:
+        assert_finite(engram.run(stream, learner, widths="4", curve=(0, 1), **quick(learner)))
 
 
 @pytest.mark.filterwarnings("ignore:.*holds numbers as large as")
@@ -191,7 +196,7 @@ def test_whatever_comes_the_answer_is_finite_or_our_own_error():
     @settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(any_task(), max_size=3), st.sampled_from(sorted(learners())))
     def answers(tasks, learner):
-        found = run_or_sentence(tasks, learner, widths="3", batch=3)
+        found = run_or_sentence(tasks, learner, widths="3", batch=3, **quick(learner))
         ended["refused" if isinstance(found, str) else "finite"] += 1
         if not isinstance(found, str):
             assert_finite(found)

@@ -9,11 +9,12 @@ import time
 
 import pytest
 from forking import KINDS, Ticks, ending, facts, fork, run_child, watched
+from quick import QUICK
 
 from engram.learners import learner_settings, learners
 from engram.request import prepare
 
-SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1, "most_passes": 1}
+SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1, **QUICK, "most_passes": 1}
 
 
 def small_run(learner, **more):

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
-from engram.networks import FlatNetwork
 from engram.settings import apply, setting
 
 BEST = "best."  # how names of what will be restored begin in a state
+
+
+class Network(Protocol):
+    """What is kept and restored of a network."""
+
+    theta: Tensor
+
+    def assign(self, theta: Tensor, /) -> None: ...
+
+    def buffers(self) -> dict[str, Tensor]: ...
+
+    def assign_buffers(self, buffers: Mapping[str, Tensor], /) -> None: ...
 
 
 class Stopping:
@@ -48,7 +59,7 @@ class Stopping:
         """Whether validation accuracy is looked at after so many steps."""
         return step % (self.look_every or per_epoch) == 0
 
-    def look(self, accuracy: float, step: int, per_epoch: int, network: FlatNetwork) -> None:
+    def look(self, accuracy: float, step: int, per_epoch: int, network: Network) -> None:
         """Keep the network where it is better than ever; else say when patience is over (`stopped_at`)."""
         if accuracy > self.best:
             self.best, self.best_step = accuracy, step
@@ -60,7 +71,7 @@ class Stopping:
     def _patience(self, per_epoch: int) -> int:
         return max(self.patience, self.patience_epochs * per_epoch)
 
-    def restore(self, network: FlatNetwork) -> None:
+    def restore(self, network: Network) -> None:
         """Put the best state back into the network."""
         network.assign(self.kept.pop("theta"))
         network.assign_buffers({name.removeprefix("buffers."): value for name, value in self.kept.items()})
