@@ -56,7 +56,7 @@ def test_one_gene_in_as_many_as_there_are_is_drawn_and_every_shift_is_as_likely(
 
 def test_a_tournament_is_as_the_paper_says(make, digits_lessons):
     """The loser becomes a mutated copy of the winner; nobody else changes; the fittest path is in use."""
-    learner = make("pathnet", population=6, generations=30, units=8)
+    learner = make("pathnet", population=6, generations=30, units=8, target=0)
     before = None
     for step in learner.learn(digits_lessons[0]):
         if step.done == step.total:
@@ -141,7 +141,7 @@ def test_memory_is_foreseen():
 
 
 def test_early_stopping_goes_back_to_the_best_path_and_is_counted(make, digits_lessons):
-    given = {"stop": "patience", "patience": 6, "look_every": 2, "generations": 200, **SMALL}
+    given = {"target": 0, "stop": "patience", "patience": 6, "look_every": 2, "generations": 200, **SMALL}
     learner, lesson, looks = make("pathnet", **given), digits_lessons[0], []
     for step in learner.learn(lesson):
         if step.done and step.done % 2 == 0 and step.done < step.total:
@@ -157,7 +157,7 @@ def test_early_stopping_goes_back_to_the_best_path_and_is_counted(make, digits_l
 def test_a_search_left_in_the_middle_with_a_best_state_goes_on_to_the_same_bits(
     make, teach, snapshot, same_state, digits_lessons
 ):
-    given = {"stop": "patience", "patience": 4, "look_every": 1, "generations": 40, "optimizer": "sgd", **SMALL}
+    given = {"target": 0, "stop": "patience", "patience": 4, "look_every": 1, "generations": 40, "optimizer": "sgd", **SMALL}
     through = teach(make("pathnet", momentum=0.9, **given), digits_lessons[:2])
     learner = teach(make("pathnet", momentum=0.9, **given), digits_lessons[:1])
     for step in learner.learn(digits_lessons[1]):
@@ -166,6 +166,17 @@ def test_a_search_left_in_the_middle_with_a_best_state_goes_on_to_the_same_bits(
     heir = make("pathnet", momentum=0.9, **given)
     heir.load(snapshot(learner))
     assert same_state(snapshot(teach(heir, digits_lessons[1:2])), snapshot(through))
+
+
+def test_a_task_ends_when_a_path_is_fit_enough(make, digits_lessons):
+    """And with early stopping goes back to the best look all the same, at which the end is one."""
+    for given in ({}, {"stop": "patience", "look_every": 1000}):
+        learner = make("pathnet", generations=200, target=0.95, **SMALL, **given)
+        fitness = []
+        for step in learner.learn(digits_lessons[0]):
+            fitness.append(max(learner.tried)[0])
+        assert step.done == step.total == len(fitness) - 1 < 200
+        assert fitness[-1] >= 0.95 > max(fitness[:-1])
 
 
 def test_samples_come_in_an_order_of_every_epoch(make, digits_lessons):

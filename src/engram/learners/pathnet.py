@@ -50,6 +50,7 @@ class PathNet(Learner):
     units = setting(80, "units of a module", at_least=1)
     population = setting(64, "paths that compete; 64 in the published implementation", at_least=2)
     generations = setting(500, "tournaments of two paths in a task, at most", at_least=1)
+    target = setting(0.998, "fitness at which a task ends, as published; 0 for none", at_least=0, at_most=1)
     batches = setting(50, "batches that a path is trained on before it is judged", at_least=1)
     batch = setting(16, "samples in a mini-batch", at_least=1)
     rate = setting(2e-3, "size of a step", above=0)
@@ -97,6 +98,9 @@ class PathNet(Learner):
 
     @property
     def _total(self) -> int:
+        """Generations of the task, as far as is known."""
+        if self.step and 0 < self.target <= max(self.tried)[0]:
+            return self.step
         return self.stopping.stopped_at or self.generations
 
     def _check(self, lesson: Lesson) -> None:
@@ -174,7 +178,7 @@ class PathNet(Learner):
     def _look(self, lesson: Lesson) -> None:
         """Where it is time to, look at the accuracy of the fittest path; at the end go back to where it was best."""
         step, every = self.step or 0, self.look_every
-        if step == self.generations or step % every == 0:
+        if step == self._total or step % every == 0:
             self.stopping.look(self._accuracy(lesson.index, lesson.validation), step, every, self.pathways)
         if step == self._total:
             self.stopping.restore(self.pathways)
