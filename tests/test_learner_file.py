@@ -14,7 +14,7 @@ from engram import checkpoint, files
 from engram.core import Outline, State
 from engram.errors import BadData, BadSetting, BadState, DamagedFile, EngramError
 from engram.learner_file import FORMAT, OWNER
-from engram.learners import LEARNERS, learner_settings, learners
+from engram.learners import LEARNERS, learners
 from engram.networks import Blueprint
 from engram.transform import Transform
 

@@ -157,7 +157,15 @@ def test_early_stopping_goes_back_to_the_best_path_and_is_counted(make, digits_l
 def test_a_search_left_in_the_middle_with_a_best_state_goes_on_to_the_same_bits(
     make, teach, snapshot, same_state, digits_lessons
 ):
-    given = {"target": 0, "stop": "patience", "patience": 4, "look_every": 1, "generations": 40, "optimizer": "sgd", **SMALL}
+    given = {
+        "target": 0,
+        "stop": "patience",
+        "patience": 4,
+        "look_every": 1,
+        "generations": 40,
+        "optimizer": "sgd",
+        **SMALL,
+    }
     through = teach(make("pathnet", momentum=0.9, **given), digits_lessons[:2])
     learner = teach(make("pathnet", momentum=0.9, **given), digits_lessons[:1])
     for step in learner.learn(digits_lessons[1]):
@@ -170,12 +178,11 @@ def test_a_search_left_in_the_middle_with_a_best_state_goes_on_to_the_same_bits(
 
 def test_a_task_ends_when_a_path_is_fit_enough(make, digits_lessons):
     """And with early stopping goes back to the best look all the same, at which the end is one."""
-    for given in ({}, {"stop": "patience", "look_every": 1000}):
-        learner = make("pathnet", generations=200, target=0.95, **SMALL, **given)
-        fitness = []
-        for step in learner.learn(digits_lessons[0]):
-            fitness.append(max(learner.tried)[0])
-        assert step.done == step.total == len(fitness) - 1 < 200
+    for more in ({}, {"stop": "patience", "look_every": 1000}):
+        learner = make("pathnet", generations=200, target=0.95, **SMALL, **more)
+        seen = [(step, max(learner.tried)[0]) for step in learner.learn(digits_lessons[0])]
+        steps, fitness = zip(*seen)
+        assert steps[-1].done == steps[-1].total == len(steps) - 1 < 200
         assert fitness[-1] >= 0.95 > max(fitness[:-1])
 
 

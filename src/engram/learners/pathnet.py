@@ -22,14 +22,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
-from engram.errors import BadData, BadSetting, Diverged
+from engram.errors import BadSetting, Diverged
 from engram.networks import Blueprint
 from engram.parts.fit import LOOK, Fit
 from engram.parts.gradient import require_samples
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.outputs import OutputLayer
 from engram.parts.pathways import Path, Pathways
-from engram.parts.stopping import Stopping
+from engram.parts.stopping import Stopping, looks_at
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
@@ -56,7 +56,7 @@ class PathNet(Learner):
     rate = setting(2e-3, "size of a step", above=0)
     optimizer = setting("adam", "adam, sgd or nadam; as new whenever a path is tried", choices=tuple(OPTIMISERS))
     momentum = Fit.momentum
-    stop = Stopping.stop
+    stop, stop_on = Stopping.stop, Stopping.stop_on
     patience = setting(100, "stop=patience: generations without a rise of validation accuracy", at_least=1)
     look_every = setting(10, "stop=patience: generations between two looks at validation accuracy", at_least=1)
 
@@ -73,7 +73,7 @@ class PathNet(Learner):
         self.outputs = OutputLayer("per-task", outline.classes, self.device)
         self.paths: dict[int, Tensor] = {}  # of every task
         self.frozen = torch.zeros(self.layers, self.modules, dtype=torch.bool)
-        self.stopping = Stopping(values | {"least_epochs": 0})
+        self.stopping = Stopping(values | {"least_epochs": 0, "patience_epochs": 0})
         self.step: int | None = None
         self.operations = 0
 
@@ -83,6 +83,10 @@ class PathNet(Learner):
         inputs, layers, units = math.prod(outline.shape), settings["layers"], settings["units"]
         counts = [Pathways.count(inputs, layers, settings[name], units) for name in ("modules", "active")]
         return 4 * counts[0] + 16 * counts[1]
+
+    @classmethod
+    def uses_validation(cls, settings: Mapping[str, Any]) -> bool:
+        return looks_at(settings) == "validation"
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         lesson = lesson.to(self.device)
@@ -106,11 +110,7 @@ class PathNet(Learner):
     def _check(self, lesson: Lesson) -> None:
         require_samples(lesson)
         self.require_classes(lesson)
-        if self.stopping and not len(lesson.validation):
-            raise BadData(
-                f"task {lesson.index + 1} ({lesson.name}) has no validation data for stop={self.stop} to look at; hold "
-                "some out with validation=0.1, or use stop=no"
-            )
+        self.stopping.require_data(lesson)
 
     def _begin(self, lesson: Lesson) -> None:
         """New modules where they are not frozen, a new head, a new population."""

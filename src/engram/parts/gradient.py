@@ -220,7 +220,7 @@ class GradientLearner(Learner):
         lesson = lesson.to(self.device)
         if self.step is None:
             require_samples(lesson)
-            self._require_validation(lesson)
+            self.fit.stopping.require_data(lesson)
             self.begin(lesson)
         self.prepare(lesson)
         self.fit.use(self._material(lesson))
@@ -230,13 +230,6 @@ class GradientLearner(Learner):
         del self.data, self.validation  # no lesson is kept beyond its end
         if self.rehearsal:
             self.remember(lesson)
-
-    def _require_validation(self, lesson: Lesson) -> None:
-        if self.fit.stopping and not len(lesson.validation):
-            raise BadData(
-                f"task {lesson.index + 1} ({lesson.name}) has no validation data for stop={self.stop} to look at; hold "
-                "some out with validation=0.1, or use stop=no"
-            )
 
     def _material(self, lesson: Lesson) -> Material:
         return Material(

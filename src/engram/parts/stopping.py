@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from engram.core import Lesson
+from engram.errors import BadData
 from engram.settings import apply, setting
 
 BEST = "best."  # how names of what will be restored begin in a state
@@ -54,6 +56,14 @@ class Stopping:
 
     def __bool__(self) -> bool:
         return bool(self.stop != "no")
+
+    def require_data(self, lesson: Lesson) -> None:
+        """Something to look at."""
+        if self and not len(lesson.validation):
+            raise BadData(
+                f"task {lesson.index + 1} ({lesson.name}) has no validation data for stop={self.stop} to look at; hold "
+                "some out with validation=0.1, or use stop=no"
+            )
 
     def is_due(self, step: int, per_epoch: int) -> bool:
         """Whether validation accuracy is looked at after so many steps."""
