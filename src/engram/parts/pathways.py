@@ -165,7 +165,9 @@ class Path:
         return torch.ops.aten.threshold_backward(delta.repeat(1, copies), values, 0)
 
     def flops(self) -> tuple[int, int]:
-        """Operations for one sample: of its scores, and of a training step."""
+        """Operations for one sample: of its scores, and of a training step. If all is trained these are three times as
+        many, by the common rule: as if samples had a gradient too."""
         forward = [2 * weight.numel() for weight, _ in self.layers]
         own = [2 * weight.numel() for weight, _ in self.trained_grads]
-        return sum(forward), sum(forward) + sum(forward[self.first :]) + sum(own)
+        back = sum(forward[self.first + 1 :]) + (own[0] if self.first == 0 else 0)
+        return sum(forward), sum(forward) + sum(own) + back
