@@ -10,6 +10,7 @@ import torch
 
 from engram.core import Lesson
 from engram.errors import BadData
+from engram.learners.ridge import STRENGTHS
 
 
 def _by_class(learner):
@@ -36,6 +37,22 @@ def test_it_solves_the_normal_equations(make, teach, permuted_lessons):
     expected = np.linalg.solve(phi.T @ phi + 2.5 * np.eye(21), phi.T @ np.eye(10)[y])
     assert np.allclose(learner.solution.numpy(), expected, atol=1e-6)
     assert np.allclose(learner.predict(x).numpy(), phi @ expected, atol=1e-4)
+
+
+def test_without_random_features_it_is_ridge_regression_on_the_samples(make, teach, permuted_lessons):
+    learner = teach(make("ridge", strength=2.5, features=0), permuted_lessons[:1])
+    x, y = permuted_lessons[0].train.batch(slice(None))
+    phi = np.hstack([x.flatten(1).double().numpy(), np.ones((len(x), 1))])  # sixteenths are on the grid
+    expected = np.linalg.solve(phi.T @ phi + 2.5 * np.eye(65), phi.T @ np.eye(10)[y])
+    assert np.allclose(learner.solution.numpy(), expected, atol=1e-6)
+
+
+def test_a_strength_of_0_is_chosen_in_the_first_task(make, teach, permuted_lessons):
+    chosen = teach(make("ridge", strength=0), permuted_lessons[:1])
+    assert chosen.value in STRENGTHS
+    assert chosen.chosen is not None
+    fixed = teach(make("ridge", strength=chosen.value), permuted_lessons)
+    assert torch.equal(teach(chosen, permuted_lessons[1:]).solution, fixed.solution)
 
 
 def test_it_recognises_digits(make, teach, digits_lessons):
