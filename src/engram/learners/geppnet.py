@@ -88,12 +88,6 @@ class GeppNet(Learner):
         """The map, a copy while it is made, and the readout."""
         return 4 * settings["map_side"] ** 2 * (2 * math.prod(outline.shape) + len(outline.classes))
 
-    @staticmethod
-    def numbers_kept(samples: int, inputs: int, classes: int, side: int = 23) -> int:
-        """All samples with their labels, map and readout. Four bytes each are the sizes in Table 2 of Kemker et al.
-        (MNIST: 190.08 MB), but that their 53.48 of CUB has a readout of 10 classes, not of 200."""
-        return samples * (inputs + 1) + side**2 * (inputs + classes)
-
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.done is None:
             self._begin(lesson)

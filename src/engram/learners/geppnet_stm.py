@@ -49,11 +49,6 @@ class GeppNetSTM(GeppNet):
         memory = 4 * settings["memory_size"] * (math.prod(outline.shape) + 1)
         return super().least_bytes(outline, network, settings) + memory
 
-    @staticmethod
-    def numbers_kept(samples: int, inputs: int, classes: int, side: int = 23, memory: int = 300) -> int:
-        """GeppNet's, and the room of the memory: 191.02 MB on MNIST."""
-        return GeppNet.numbers_kept(samples, inputs, classes, side) + memory * (inputs + 1)
-
     def _begin(self, lesson: Lesson) -> None:
         super()._begin(lesson)
         self.memory.empty()
