@@ -20,7 +20,7 @@ from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
-from engram.errors import BadData, BadSetting
+from engram.errors import BadData
 from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
 from engram.parts.augmentation import AUGMENT, BLACK_AROUND, augment, require_images
 from engram.parts.criterion import Criterion, class_weights
@@ -122,7 +122,7 @@ class GradientLearner(Learner):
     def begin(self, lesson: Lesson) -> None:
         """Before the first step of a lesson: its classes get their outputs, the optimiser is reset."""
         if self.rehearsal:
-            self._check_rehearsal(lesson)
+            self.rehearsal.check(lesson, self.outputs.tasks.values() if self.needs_task else ())
         self.network.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
         self.fit.begin()
 
@@ -282,15 +282,6 @@ class GradientLearner(Learner):
         if len(self.rehearsal.memory) and (self.needs_task or self.loss_over == "task"):
             return self.outputs.active_by_task()
         return *self.outputs.active(lesson.index, self.loss_over), None
-
-    def _check_rehearsal(self, lesson: Lesson) -> None:
-        self.rehearsal.check_room(lesson)
-        again = [c for c in lesson.classes if any(c in classes for classes in self.outputs.tasks.values())]
-        if self.needs_task and again:
-            raise BadSetting(
-                f"exemplars with heads=per-task need every class in one task only, but class {again[0]} comes back in "
-                f"task {lesson.index + 1} ({lesson.name}); use heads=growing"
-            )
 
     def accuracy(self) -> float:
         """What early stopping looks at: the network's outputs for the lesson's validation data."""

@@ -9,7 +9,7 @@ revised; a budget only cuts every set to its first ones. With none of the settin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -48,13 +48,20 @@ class Rehearsal:
         """Whether anything is to be kept."""
         return bool(self.exemplars or self.exemplar_budget)
 
-    def check_room(self, lesson: Lesson) -> None:
-        """A budget must leave one exemplar for every class."""
+    def check(self, lesson: Lesson, heads: Collection[Collection[int]]) -> None:
+        """A budget must leave one exemplar for every class, and none may have an output in several `heads`, the classes
+        of earlier tasks that have outputs of their own."""
         sets = len(self.memory.sizes) + len(lesson.classes)
         if 0 < self.exemplar_budget < sets:
             raise BadSetting(
                 f"exemplar_budget={self.exemplar_budget} is less than one for each of the {sets} classes up to task "
                 f"{lesson.index + 1} ({lesson.name}); give at least {sets}"
+            )
+        again = next((label for label in lesson.classes if any(label in classes for classes in heads)), None)
+        if again is not None:
+            raise BadSetting(
+                f"exemplars with heads=per-task need every class in one task only, but class {again} comes back in "
+                f"task {lesson.index + 1} ({lesson.name}); use heads=growing"
             )
 
     def beside(self, train: Split) -> Split:

@@ -10,10 +10,11 @@ depends on an accuracy that is `nan`. Names that mean different things in differ
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from engram.errors import BadRecord
+from engram.metrics import given
 
 Line = Iterable[float]
 Matrix = Iterable[Iterable[float]]
@@ -45,7 +46,7 @@ def average_accuracy(a: Matrix) -> float:
     >>> round(average_accuracy([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
     0.75
     """
-    rows = _triangle(a)
+    rows = given.triangle(a)
     return _mean(rows[-1]) if rows else math.nan
 
 
@@ -55,7 +56,7 @@ def first_task_accuracy(a: Matrix) -> float:
     >>> first_task_accuracy([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]])
     0.6
     """
-    rows = _triangle(a)
+    rows = given.triangle(a)
     return rows[-1][0] if rows else math.nan
 
 
@@ -65,7 +66,8 @@ def union_accuracy(accuracies: Line, samples: Line) -> float:
     >>> round(union_accuracy([0.9, 0.1], [9000, 1000]), 6)
     0.82
     """
-    line, counts = _line(accuracies, "the accuracies"), [_finite(n) for n in _items(samples, "the samples")]
+    line = given.line(accuracies, "the accuracies")
+    counts = [given.finite(n) for n in given.items(samples, "the samples")]
     if len(line) != len(counts):
         raise BadRecord(f"{len(line)} accuracies came with {len(counts)} numbers of samples; give one for each")
     total = math.fsum(counts)
@@ -79,7 +81,7 @@ def mean_class_accuracy(accuracies: Line) -> float:
     >>> round(mean_class_accuracy([0.9, 0.1]), 6)
     0.5
     """
-    return _mean(_line(accuracies, "the accuracies by class"))
+    return _mean(given.line(accuracies, "the accuracies by class"))
 
 
 def forgetting_rwalk(a: Matrix) -> float:
@@ -89,7 +91,7 @@ def forgetting_rwalk(a: Matrix) -> float:
     >>> round(forgetting_rwalk([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
     0.175
     """
-    rows = _triangle(a)
+    rows = given.triangle(a)
     last = len(rows) - 1
     return _mean([_max([rows[k][j] for k in range(j, last)]) - rows[last][j] for j in range(last)])
 
@@ -101,7 +103,7 @@ def forgetting_ctrl(a: Matrix) -> float:
     >>> round(forgetting_ctrl([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
     -0.125
     """
-    return _mean(_changes(_triangle(a))[:-1])
+    return _mean(_changes(given.triangle(a))[:-1])
 
 
 def backward_transfer(a: Matrix) -> float:
@@ -111,7 +113,7 @@ def backward_transfer(a: Matrix) -> float:
     >>> round(backward_transfer([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]]), 6)
     -0.083333
     """
-    changes = _changes(_triangle(a))
+    changes = _changes(given.triangle(a))
     return _mean(changes) if len(changes) > 1 else math.nan
 
 
@@ -122,9 +124,9 @@ def forward_transfer(a: Matrix, baseline: float | Line) -> float:
     >>> round(forward_transfer([[0.7, 0.3], [0.8, 0.85]], [0.1, 0.1]), 6)
     0.2
     """
-    rows = _rows(a)
-    _triangle(rows)
-    untrained = _each(baseline, len(rows), "the baseline")
+    rows = given.rows(a)
+    given.triangle(rows)
+    untrained = given.each(baseline, len(rows), "the baseline")
     early = [_ahead(rows, k) for k in range(1, len(rows))]
     return _mean([before - chance for before, chance in zip(early, untrained[1:], strict=True)])
 
@@ -136,8 +138,8 @@ def intransigence(a: Matrix, reference: float | Line) -> float:
     >>> round(intransigence([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]], 0.97), 6)
     0.02
     """
-    rows = _triangle(a)
-    joint = _each(reference, len(rows), "the reference of intransigence")
+    rows = given.triangle(a)
+    joint = given.each(reference, len(rows), "the reference of intransigence")
     return joint[-1] - rows[-1][len(rows) - 1] if rows else math.nan
 
 
@@ -148,8 +150,8 @@ def transfer(a: Matrix, isolated: float | Line) -> float:
     >>> round(transfer([[0.7], [0.8, 0.85], [0.6, 0.7, 0.95]], 0.9), 6)
     0.05
     """
-    rows = _triangle(a)
-    alone = _each(isolated, None, "the isolated accuracies")
+    rows = given.triangle(a)
+    alone = given.each(isolated, None, "the isolated accuracies")
     return rows[-1][len(rows) - 1] - alone[-1] if rows and alone else math.nan
 
 
@@ -163,7 +165,7 @@ def lca(curves: Matrix, beta: int) -> float:
     """
     if isinstance(beta, bool) or not isinstance(beta, int) or beta < 0:
         raise BadRecord(f"beta={beta!r} is not a number of mini-batches; give a whole number of at least 0")
-    lines = [_line(curve, f"curve {t}") for t, curve in enumerate(_items(curves, "the curves"), 1)]
+    lines = [given.line(curve, f"curve {t}") for t, curve in enumerate(given.items(curves, "the curves"), 1)]
     return _mean(
         [_mean([line[min(b, len(line) - 1)] for b in range(beta + 1)]) if line else math.nan for line in lines]
     )
@@ -235,13 +237,13 @@ def summary(
     >>> list(summary([[0.7], [0.6, 0.9]], isolated=0.8))
     ['average_accuracy', 'first_task_accuracy', 'forgetting_rwalk', 'forgetting_ctrl', 'backward_transfer', 'transfer']
     """
-    a = _rows(rows)
+    a = given.rows(rows)
     always = (average_accuracy, first_task_accuracy, forgetting_rwalk, forgetting_ctrl, backward_transfer)
     found = {f.__name__: f(a) for f in always}
     if per_class is not None:
         found["mean_class_accuracy"] = mean_class_accuracy(per_class)
     if union is not None:
-        found["union_accuracy"] = _accuracy(union, "the accuracy on the union")
+        found["union_accuracy"] = given.accuracy(union, "the accuracy on the union")
     if intransigence_reference is not None:
         found["intransigence"] = intransigence(a, intransigence_reference)
     if isolated is not None:
@@ -258,7 +260,7 @@ def spread(values: Line) -> dict[str, float]:
     >>> spread([0.5, 1.0])
     {'mean': 0.75, 'std': 0.3535533905932738, 'n': 2}
     """
-    numbers = [_finite(value) for value in _items(values, "the values")]
+    numbers = [given.finite(value) for value in given.items(values, "the values")]
     mean = _mean(numbers)
     squares = math.fsum((value - mean) * (value - mean) for value in numbers)
     std = math.sqrt(squares / (len(numbers) - 1)) if len(numbers) > 1 else math.nan
@@ -273,19 +275,19 @@ def _changes(rows: list[list[float]]) -> list[float]:
 def _ahead(rows: list[list[Any]], k: int) -> float:
     """The accuracy on task k + 1 after task k, if the matrix holds it."""
     row = rows[k - 1]
-    return _accuracy(row[k], f"row {k}") if len(row) > k else math.nan
+    return given.accuracy(row[k], f"row {k}") if len(row) > k else math.nan
 
 
 def _share(values: Line, ideal: float | Line, what: str) -> float:
     """The mean of values / ideal."""
-    line = _line(values, what)
-    ideals = _each(ideal, len(line), "the ideal accuracies")
+    line = given.line(values, what)
+    ideals = given.each(ideal, len(line), "the ideal accuracies")
     return _mean([value / best if best else math.nan for value, best in zip(line, ideals, strict=True)])
 
 
 def _shares(accuracies: Matrix, ideals: Matrix) -> list[float]:
     """For every session the mean of accuracy / ideal."""
-    lines, bests = _rows(accuracies), _rows(ideals)
+    lines, bests = given.rows(accuracies), given.rows(ideals)
     if len(lines) != len(bests):
         raise BadRecord(f"{len(lines)} sessions came with the ideals of {len(bests)}; give a line of them for each")
     return [_share(line, best, "the accuracies on everything") for line, best in zip(lines, bests, strict=True)]
@@ -301,63 +303,3 @@ def _mean(values: list[float]) -> float:
 def _max(values: list[float]) -> float:
     """The largest; `max` would skip over a `nan` or keep it depending on the order."""
     return math.nan if any(map(math.isnan, values)) else max(values)
-
-
-def _triangle(a: Matrix) -> list[list[float]]:
-    """The checked lower triangle: row k has k accuracies."""
-    rows = _rows(a)
-    for k, row in enumerate(rows, 1):
-        if len(row) < k:
-            raise BadRecord(
-                f"row {k} of the accuracy matrix has length {len(row)}; give it one accuracy a task, {k} in all"
-            )
-    return [_line(row[:k], f"row {k}") for k, row in enumerate(rows, 1)]
-
-
-def _rows(a: Any) -> list[list[Any]]:
-    return [_items(row, f"row {k}") for k, row in enumerate(_items(a, "the accuracy matrix"), 1)]
-
-
-def _each(values: Any, count: int | None, what: str) -> list[float]:
-    """One accuracy for each of `count` tasks or sessions (or any number): a list of them, or one for all."""
-    if isinstance(_plain(values), (int, float)):
-        return [_accuracy(values, what)] * (1 if count is None else count)
-    line = _line(values, what)
-    if count is not None and len(line) != count:
-        raise BadRecord(f"{what} has length {len(line)}; give one accuracy, or {count}")
-    return line
-
-
-def _line(values: Any, what: str) -> list[float]:
-    return [_accuracy(value, what) for value in _items(values, what)]
-
-
-def _items(values: Any, what: str) -> list[Any]:
-    """The items of a list or array. Text and mappings can be iterated too, but hold no accuracies in order."""
-    try:
-        if isinstance(values, (str, bytes, Mapping)):
-            raise TypeError
-        return list(values)
-    except TypeError:
-        raise BadRecord(f"{what} is {values!r}; give a list of accuracies") from None
-
-
-def _accuracy(value: Any, where: str) -> float:
-    number = _plain(value)
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise BadRecord(f"{where} holds {value!r}, which is not a number; give accuracies from 0 to 1")
-    if number < 0 or number > 1:
-        raise BadRecord(f"{where} holds {number}, which is no accuracy; give fractions from 0 to 1, not percentages")
-    return float(number)
-
-
-def _finite(value: Any) -> float:
-    number = _plain(value)
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or math.isinf(number):
-        raise BadRecord(f"{value!r} is among the values, which is not a finite number; give numbers or nan")
-    return float(number)
-
-
-def _plain(value: Any) -> Any:
-    """The Python number inside an array without dimensions."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value
