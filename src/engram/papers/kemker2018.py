@@ -33,7 +33,7 @@ from engram.papers.kemker2018_more import (
 )
 from engram.papers.kemker2018_tables import (
     NEW,
-    View,
+    ShownTable,
     accuracy_table,
     average_table,
     omega_tables,
@@ -61,7 +61,7 @@ CAPACITIES: Capacities = {
 
 
 @dataclass(frozen=True)
-class Tier:
+class Scale:
     """Which data stand for the paper's, and how much of every model is trained (`less`)."""
 
     data: Mapping[str, str]
@@ -82,7 +82,7 @@ _SMALL = {"epochs": 10, "patience_epochs": 2}
 _SMALL_MAP = {"base_iterations": 20_000, "later_iterations": 2000}
 _STANDARD = {"CUB": {"standardised": True}, "AS": {"standardised": True}}
 TIERS = {
-    "quick": Tier(
+    "quick": Scale(
         {"digits": "digits", BLOBS: "blobs"},
         ("digits", BLOBS),
         permutations=3,
@@ -97,7 +97,7 @@ TIERS = {
         fair=("digits",),
         digits=(3,),
     ),
-    "small": Tier(
+    "small": Scale(
         {"MNIST": "mnist", "CUB": "cub200-lite0", "AS": "audioset100"},
         ("CUB", "AS"),
         permutations=4,
@@ -105,7 +105,7 @@ TIERS = {
         streams=_STANDARD,
         digits=(0, 3, 9),
     ),
-    "paper": Tier(
+    "paper": Scale(
         {"MNIST": "mnist", "CUB": "cub200-lite0", "AS": "audioset100"},
         ("CUB", "AS"),
         streams=_STANDARD,
@@ -218,7 +218,7 @@ def _given(dataset: str) -> dict[str, str]:
 
 
 METRICS = ("omega_base", *dict.fromkeys(NEW.values()), "omega_all")
-view = partial(View, columns=tuple(Column(metric, metric) for metric in METRICS))
+view = partial(ShownTable, columns=tuple(Column(metric, metric) for metric in METRICS))
 
 
 def _experiments(name: str, dataset: str | None) -> Sequence[Experiment]:

@@ -24,7 +24,7 @@ _SESSION = {
 
 
 @dataclass(frozen=True)
-class Model:
+class Contender:
     """A learner, a network and their settings; `own` are those of one experiment, `per_data` of one dataset."""
 
     learner: str
@@ -40,27 +40,27 @@ class Model:
 
 
 MODELS = {
-    "MLP": Model("finetune", {**_SESSION, "widths": "400-400", "optimizer": "nadam", "rate": 8e-4, "batch": 256}),
-    "EWC": Model(
+    "MLP": Contender("finetune", {**_SESSION, "widths": "400-400", "optimizer": "nadam", "rate": 8e-4, "batch": 256}),
+    "EWC": Contender(
         "ewc",
         {**_SESSION, "widths": "400-400", "rate": 2e-4, "batch": 250, "fisher_samples": 0, "strength": 100.0},
     ),
-    "GeppNet": Model("geppnet"),
-    "GeppNet+STM": Model("geppnet+stm"),
-    "FEL": Model(
+    "GeppNet": Contender("geppnet"),
+    "GeppNet+STM": Contender("geppnet+stm"),
+    "FEL": Contender(
         "finetune",
         {**_SESSION, "rate": 2e-2, "batch": 256, "units": 2000},
         network="fel",
         own={MULTIMODAL: {"units": 1200}},
         per_data={"CUB": {"units": 1200}},
     ),
-    "ridge": Model("ridge", {"strength": [1.0, 100.0, 10_000.0]}, protocol="stream-level"),
+    "ridge": Contender("ridge", {"strength": [1.0, 100.0, 10_000.0]}, protocol="stream-level"),
 }
 PAPERS_MODELS = tuple(row["model"] for row in printed("kemker2018", "table3"))
 OURS = ("ridge", "SLDA")
 
 
-class Shape(NamedTuple):
+class Extent(NamedTuple):
     """What the size of a model depends on."""
 
     inputs: int
@@ -68,7 +68,7 @@ class Shape(NamedTuple):
     samples: int
 
 
-SHAPES = {"MNIST": Shape(784, 10, 60_000), "CUB": Shape(2048, 200, 5_994), "AS": Shape(1280, 100, 28_779)}
+SHAPES = {"MNIST": Extent(784, 10, 60_000), "CUB": Extent(2048, 200, 5_994), "AS": Extent(1280, 100, 28_779)}
 SESSIONS, WIDTH, UNITS, MODULES, MAP, MEMORY = 10, 400, 80, 10, 23 * 23, 300
 FEL_UNITS = {"MNIST": 2000, "CUB": 1200, "AS": 2000}
 # The printed sizes of GeppNet on CUB-200 are those of a readout of 10 classes, not of 200.

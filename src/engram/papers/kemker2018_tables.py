@@ -40,7 +40,7 @@ PRINTED_AS = {PERMUTATION: "data_permutation", INCREMENTAL: "incremental_class",
 
 
 @dataclass(frozen=True)
-class View(Experiment):
+class ShownTable(Experiment):
     """A table that is made of the answers by `shown`; of several, the first is the data, unless `long` makes it."""
 
     shown: Callable[[Sequence[Answer]], Sequence[Table]] = lambda answers: ()

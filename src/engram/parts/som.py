@@ -1,7 +1,7 @@
 """A self-organising map that learns one sample at a time, at the speed of matrix products.
 
 The rule is w_u ← w_u + a_u (x − w_u) with a_u = ε · exp(−‖pos_u − pos_best‖² / 2σ²), for one sample after another.
-Taken literally that is two passes over all weights a sample. Here a `Block` of samples never touches them: it needs
+Taken literally that is two passes over all weights a sample. Here a `SampleBlock` never touches them: it needs
 only the squared distance D[t, u] of every sample to every unit, and by Stewart's theorem a pull towards sample s
 changes these by
 
@@ -35,12 +35,12 @@ class SelfOrganisingMap:
         """Of each sample to each unit."""
         return squared_distances(x, self.weights)
 
-    def block(self, x: Tensor) -> Block:
+    def block(self, x: Tensor) -> SampleBlock:
         """Some samples to learn from, in this order."""
-        return Block(self, x)
+        return SampleBlock(self, x)
 
 
-class Block:
+class SampleBlock:
     """The distances of some samples as the map moves. `close` moves it: nothing of the map changes before."""
 
     def __init__(self, map: SelfOrganisingMap, x: Tensor):
