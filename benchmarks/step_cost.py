@@ -26,10 +26,12 @@ from torch import Tensor, nn
 from engram.core import Lesson, Outline, Split, Step
 from engram.learners import create
 from engram.learners.ewc import EWC
-from engram.networks import Blueprint
+from engram.networks import Blueprint, network_class
+from engram.networks.trunk import Dropout
 from engram.transform import Transform
 
 IMAGES, SHORT, CLASSES, SCALE = 60_000, 1280, tuple(range(10)), 1 / 255
+COLOUR = (3, 32, 32)
 WARM_UP = 3
 ADAM = partial(torch.optim.Adam, lr=1e-3, fused=True)
 MOMENTUM = partial(torch.optim.SGD, lr=1e-3, momentum=0.99, fused=True)
@@ -67,10 +69,15 @@ class Result(NamedTuple):
 
 def images() -> tuple[Tensor, Tensor]:
     """As many bytes and labels as MNIST has, at random, and as few of them not zero."""
+    x, y = random_images(IMAGES, (1, 28, 28))
+    x *= torch.randint(0, 5, x.shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(1)) == 0
+    return x, y
+
+
+def random_images(count: int, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     source = torch.Generator().manual_seed(0)
-    x = torch.randint(0, 256, (IMAGES, 1, 28, 28), dtype=torch.uint8, generator=source)
-    x *= torch.randint(0, 5, x.shape, dtype=torch.uint8, generator=source) == 0
-    return x, torch.randint(0, 10, (IMAGES,), generator=source)
+    x = torch.randint(0, 256, (count, *shape), dtype=torch.uint8, generator=source)
+    return x, torch.randint(0, 10, (count,), generator=source)
 
 
 def plain_model(widths: tuple[int, ...]) -> nn.Sequential:
@@ -90,15 +97,25 @@ def plain_conv() -> nn.Sequential:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * 7 * 7, 1024), nn.ReLU(), nn.Linear(1024, 10))
 
 
-def plain_steps(x: Tensor, y: Tensor, model: nn.Module, optimizer: partial, batch: int) -> Iterator[None]:
-    """The loop that everybody writes."""
+def plain_ctrl(blueprint: Blueprint) -> nn.Sequential:
+    """The layers of a network of CTrL with torch's own dropout and parameters that nobody gathers."""
+    trunk = network_class(blueprint.name)(COLOUR, 0, blueprint.settings)
+    layers = [nn.Dropout(layer.rate) if isinstance(layer, Dropout) else layer for layer in trunk.layers]
+    return nn.Sequential(*layers, nn.Linear(trunk.features, 10)).to(memory_format=torch.channels_last)
+
+
+def plain_steps(
+    x: Tensor, y: Tensor, model: nn.Module, optimizer: partial, batch: int, layout: Any = torch.contiguous_format
+) -> Iterator[None]:
+    """The loop that everybody writes; with `layout=torch.channels_last` the one that those write who know it."""
     optimiser = optimizer(model.parameters())
     while True:
         order = torch.randperm(len(x))
         for start in range(0, len(x), batch):
             index = order[start : start + batch]
             optimiser.zero_grad()
-            loss = F.cross_entropy(model(x[index].float() * SCALE), y[index])
+            inputs = (x[index].float() * SCALE).contiguous(memory_format=layout)
+            loss = F.cross_entropy(model(inputs), y[index])
             loss.backward()
             optimiser.step()
             yield
@@ -110,7 +127,7 @@ def learner_steps(
     """A learner's steps on all images, after two short tasks. iCaRL distils classes that the last task does not have,
     so it gets eight first and the other two in the end."""
     epochs = math.ceil(steps * settings["batch"] / len(x))
-    learner = create(name, Outline((1, 28, 28), CLASSES), 0, network, {**settings, "epochs": epochs})
+    learner = create(name, Outline(tuple(x.shape[1:]), CLASSES), 0, network, {**settings, "epochs": epochs})
     early, late = (y % 8, 8 + y % 2) if name == "icarl" else (y, y)
     for k in range(2):
         for _ in learner.learn(lesson(k, x[:SHORT], early[:SHORT])):
@@ -181,10 +198,20 @@ def pfuelb_contests(x: Tensor, y: Tensor, turns: int) -> Iterator[Contest]:
     yield Contest("conv batch 100", ours(1, "pfuelb-conv"), plain(1, plain_conv()), 1.05)
 
 
+def ctrl_contests(turns: int) -> Iterator[Contest]:
+    """Networks of Veniat et al. 2021 at a quarter and half of their width, against plain training in channels_last."""
+    x, y = random_images(SHORT, COLOUR)
+    for name, settings in (("ctrl-resnet", {"width": 16}), ("ctrl-alexnet", {"width": 32})):
+        network = Blueprint.of(name, **settings)
+        ours = learner_steps("finetune", x, y, network, {"batch": 64}, turns)
+        plain = plain_steps(x, y, plain_ctrl(network), ADAM, 64, torch.channels_last)
+        yield Contest(f"{name} width {settings['width']} batch 64", chunk(ours, 1), chunk(plain, 1), 1.05)
+
+
 def contests(turns: int) -> list[Contest]:
     x, y = images()
     fisher = Contest("fisher 784-256-256-10", *fisher_work(x, y), 2.0)
-    return [*method_contests(x, y, turns), fisher, *pfuelb_contests(x, y, turns)]
+    return [*method_contests(x, y, turns), fisher, *pfuelb_contests(x, y, turns), *ctrl_contests(turns)]
 
 
 def cpu_seconds(work: Work) -> float:

@@ -44,15 +44,26 @@ def _gradient(loss, parameter):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("name, settings", [("rwalk-cnn", {"dropout": 0.0}), ("resnet18-reduced", {"width": 4})])
+@pytest.mark.parametrize(
+    "name, settings",
+    [
+        ("rwalk-cnn", {"dropout": 0.0}),
+        ("resnet18-reduced", {"width": 4}),
+        ("ctrl-resnet", {"width": 4}),
+        ("ctrl-resnet", {"width": 4, "side": 10}),
+        ("ctrl-alexnet", {"width": 4, "dropout": 0.0, "convolution_dropout": 0.0}),
+    ],
+)
 def test_images_lie_pixel_by_pixel(name, settings, channels):
-    network, x = _network(name, (channels, 8, 8), **settings), _images((channels, 8, 8))
+    network, x = _network(name, (channels, 20, 20), **settings), _images((channels, 20, 20))
     outputs = []
     layers = [layer for layer in network.trunk.modules() if isinstance(layer, nn.Conv2d)]
     hooks = [layer.register_forward_hook(lambda _, __, output: outputs.append(output)) for layer in layers]
+    network.training_scores(x, Outputs(0, 3))
     features = network.features(x)
     for hook in hooks:
         hook.remove()
+    assert len(outputs) == 2 * len(layers)
     wide = [output for output in outputs if output.shape[2] > 1]
     assert wide
     assert all(output.stride(1) == 1 for output in wide)

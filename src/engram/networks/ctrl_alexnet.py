@@ -19,6 +19,7 @@ class CtrlAlexNet(Trunk):
     then two full layers."""
 
     name = "ctrl-alexnet"
+    channels_last = True
 
     width = setting(
         64,

@@ -17,6 +17,7 @@ class CtrlResNet(Residual):
     """
 
     name = "ctrl-resnet"
+    channels_last = True
 
     width = setting(64, "channels of all layers", at_least=1, at_most=10_000)
     side = SIDE

@@ -104,7 +104,7 @@ class FlatNetwork:
             return self.scores(self.features(x, training=True), outputs)
         if len(self.body):
             self._set_training(True)
-            x = self.body(x)
+            x = self.body(self.trunk.laid_out(x))
         return chain_scores(self, x, outputs)
 
     @property

@@ -94,8 +94,12 @@ class Trunk(nn.Module):
         return fold(self.layers.named_children())
 
     def forward(self, x: Tensor) -> Tensor:
+        return self.layers(self.laid_out(x))
+
+    def laid_out(self, x: Tensor) -> Tensor:
+        """Samples as the first layer is to find them in memory."""
         # a clone, because images of one channel lie both ways at once until their strides say which
-        return self.layers(x.clone(memory_format=torch.channels_last) if self.channels_last else x)
+        return x.clone(memory_format=torch.channels_last) if self.channels_last else x
 
     @property
     def device(self) -> torch.device:
