@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from quick import quick
 
 from engram import evaluate, tree
 from engram.core import Learner, Machine
@@ -24,6 +25,7 @@ CASES = [
     ("independent", "permuted-digits"),
     ("new-head", "split-digits"),
     ("new-leg", "permuted-digits"),
+    ("pathnet", "permuted-digits"),
 ]
 
 
@@ -41,7 +43,8 @@ def evaluated(monkeypatch):
 
 
 def asked(learner="independent", stream="permuted-digits", tasks=4, evaluate="all", **settings):
-    return prepare(stream, learner, tasks=tasks, evaluate=evaluate, head="multi", settings={**SMALL, **settings})
+    settings = {**SMALL, **quick(learner), **settings}
+    return prepare(stream, learner, tasks=tasks, evaluate=evaluate, head="multi", settings=settings)
 
 
 def rows(run, store):
