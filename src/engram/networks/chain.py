@@ -30,7 +30,7 @@ _ACTIVATIONS: dict[type, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Ten
     nn.Tanh: (torch.tanh_, lambda delta, value: delta.mul_(1 - value.square())),
     nn.Sigmoid: (torch.sigmoid_, lambda delta, value: delta.mul_(value * (1 - value))),
 }
-Rule = Callable[[Tensor], tuple[Tensor, Tensor]]  # of scores a loss, and its gradient with respect to them
+LossRule = Callable[[Tensor], tuple[Tensor, Tensor]]  # of scores a loss, and its gradient with respect to them
 _MASKING = (Dropout, LWTA, Triggering)  # layers that multiply by a mask, which their backward pass needs again
 
 
@@ -54,7 +54,7 @@ def chain_scores(network: FlatNetwork, x: Tensor, outputs: Outputs) -> Tensor:
     return scores if outputs.mask is None else scores + outputs.mask
 
 
-def direct_loss(network: FlatNetwork, x: Tensor, outputs: Outputs, rule: Rule) -> Tensor:
+def direct_loss(network: FlatNetwork, x: Tensor, outputs: Outputs, rule: LossRule) -> Tensor:
     """The loss of a batch, with its gradient in `network.grad`: what autograd would call, called in the same order
     without it. For a chain without a body."""
     passed = _forward(network, x, outputs, has_body=False)

@@ -20,7 +20,7 @@ from torch import Tensor
 from engram.core import canonical
 from engram.errors import UnknownName
 from engram.networks.blocks import follow, merge, spans
-from engram.networks.chain import Rule, chain_scores, chain_start, direct_loss
+from engram.networks.chain import LossRule, chain_scores, chain_start, direct_loss
 from engram.networks.trunk import Trunk
 
 HEAD = "head"
@@ -112,7 +112,7 @@ class FlatNetwork:
         """Whether `direct_loss` can be had: of a chain from the samples on."""
         return self.chained and not len(self.body)
 
-    def direct_loss(self, x: Tensor, outputs: Outputs, rule: Rule) -> Tensor:
+    def direct_loss(self, x: Tensor, outputs: Outputs, rule: LossRule) -> Tensor:
         """The loss of a training batch, with its gradient in `grad`; a tenth of a step faster than `training_scores`
         and `backward`, to the same bits. `rule` gives of scores the loss, and its gradient with respect to them."""
         with torch.no_grad():
