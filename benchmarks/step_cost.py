@@ -208,10 +208,33 @@ def ctrl_contests(turns: int) -> Iterator[Contest]:
         yield Contest(f"{name} width {settings['width']} batch 64", chunk(ours, 1), chunk(plain, 1), 1.05)
 
 
+class PlainExpansion(nn.Module):
+    """A fixed layer of 2000 units, of which 50 at each end fire."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randn(2000, 400, generator=torch.Generator().manual_seed(0)) / 20)
+
+    def forward(self, x: Tensor) -> Tensor:
+        z = F.linear(x, self.weight)
+        mask = torch.zeros_like(z)
+        for largest in (True, False):
+            mask.scatter_(1, z.topk(50, 1, largest).indices, 1.0)
+        return z * mask
+
+
+def fel_contest(x: Tensor, y: Tensor, turns: int) -> Contest:
+    """A fixed expansion layer as Kemker et al. 2018 have it."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(784, 400), nn.Tanh(), PlainExpansion(), nn.Linear(2000, 10))
+    ours = learner_steps("finetune", x, y, Blueprint.of("fel"), {"batch": 256}, turns * 5)
+    return Contest("fel 784-400-2000-10 batch 256", chunk(ours, 5), chunk(plain_steps(x, y, model, ADAM, 256), 5), 1.05)
+
+
 def contests(turns: int) -> list[Contest]:
     x, y = images()
     fisher = Contest("fisher 784-256-256-10", *fisher_work(x, y), 2.0)
-    return [*method_contests(x, y, turns), fisher, *pfuelb_contests(x, y, turns), *ctrl_contests(turns)]
+    ours = [*method_contests(x, y, turns), fisher, *pfuelb_contests(x, y, turns)]
+    return [*ours, fel_contest(x, y, turns), *ctrl_contests(turns)]
 
 
 def cpu_seconds(work: Work) -> float:
