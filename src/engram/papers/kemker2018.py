@@ -54,6 +54,7 @@ BLOBS = "blobs"  # the second modality of the tier quick, and nothing else
 CAPACITIES: Capacities = {
     "MLP": ("widths", ("400-400", "1000-1000", "2000-2000")),
     "EWC": ("widths", ("400-400", "1000-1000", "2000-2000")),
+    "PathNet": ("units", (80, 120, 160)),
     "GeppNet": ("map_side", (23, 32, 40)),
     "GeppNet+STM": ("map_side", (23, 32, 40)),
     "FEL": ("units", (2000, 8000, 20_000)),
@@ -89,6 +90,7 @@ TIERS = {
         less={
             "MLP": {**_QUICK, "widths": "100-100"},
             "EWC": {**_QUICK, "widths": "100-100", "rate": 1e-3},
+            "PathNet": {"units": 20, "population": 8, "generations": 20, "batches": 20, "patience": 10},
             "GeppNet": _QUICK_MAP,
             "GeppNet+STM": {**_QUICK_MAP, "sleep_every": 500},
             "FEL": {**_QUICK, "widths": "100", "units": 400},
@@ -101,7 +103,14 @@ TIERS = {
         {"MNIST": "mnist", "CUB": "cub200-lite0", "AS": "audioset100"},
         ("CUB", "AS"),
         permutations=4,
-        less={"MLP": _SMALL, "EWC": _SMALL, "FEL": _SMALL, "GeppNet": _SMALL_MAP, "GeppNet+STM": _SMALL_MAP},
+        less={
+            "MLP": _SMALL,
+            "EWC": _SMALL,
+            "PathNet": {"population": 16, "generations": 50},
+            "GeppNet": _SMALL_MAP,
+            "GeppNet+STM": _SMALL_MAP,
+            "FEL": _SMALL,
+        },
         streams=_STANDARD,
         digits=(0, 3, 9),
     ),
