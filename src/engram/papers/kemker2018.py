@@ -170,7 +170,7 @@ class _Cells:
     def learner(self, model: str, kind: str, data: str) -> dict[str, Any]:
         found = MODELS[model]
         settings = {**found.on(kind, data), **self.tier.less.get(model, {})}
-        return {"learner": found.learner, "network": found.network, "protocol": found.protocol, "settings": settings}
+        return {"learner": found.learner, "network": found.network, "settings": settings}
 
     def increments(self) -> tuple[Question, ...]:
         """Table S6: nine digits, then the one that is left."""

@@ -30,7 +30,6 @@ class Contender:
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     network: str = "mlp"
-    protocol: str = "sequential"
     kinds: tuple[str, ...] = KINDS
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     per_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -60,10 +59,10 @@ MODELS = {
         own={MULTIMODAL: {"units": 1200}},
         per_data={"CUB": {"units": 1200}},
     ),
-    "ridge": Contender("ridge", {"strength": [1.0, 100.0, 10_000.0]}, protocol="stream-level"),
+    "ridge": Contender("ridge", {"features": 0, "strength": 0.0}),
+    "SLDA": Contender("slda"),
 }
 PAPERS_MODELS = tuple(row["model"] for row in printed("kemker2018", "table3"))
-OURS = ("ridge", "SLDA")
 
 
 class Extent(NamedTuple):

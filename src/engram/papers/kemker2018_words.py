@@ -11,7 +11,8 @@ def about(tier: str, dataset: str | None) -> str:
         "the sessions after the first; Ω base and Ω all are shares of what an offline MLP reaches on the first "
         "session. Ω all, fair, is a share of what an offline MLP of everything seen so far reaches: the paper's "
         "ideal cannot be held even by that model, because more classes are harder to tell apart. ridge and SLDA "
-        "are ours: closed-form learners that see every sample once and keep no data."
+        "are ours: linear, in closed form, of features as they are; they see every sample once and keep no data, "
+        "and what is open about them is chosen in the first session."
     )
 
 
