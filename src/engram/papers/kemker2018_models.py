@@ -12,7 +12,7 @@ PERMUTATION, INCREMENTAL, MULTIMODAL = "permutation", "incremental", "multimodal
 KINDS = (PERMUTATION, INCREMENTAL, MULTIMODAL)
 
 # One softmax over all classes from the start; a session ends when accuracy on held-out data of it has not risen for
-# three epochs, and at least 100 steps: a session of one class has few steps an epoch.
+# five epochs, and at least 100 steps: a session of one class has few steps an epoch.
 _SESSION = {
     "heads": "masked",
     "loss_over": "all",

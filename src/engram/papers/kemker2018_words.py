@@ -27,8 +27,8 @@ SIZES = {
 }
 GENERAL = (
     "The paper ends a session by test accuracy (`stop_on=test` would do that, and mark its results); here it ends "
-    "when accuracy on a tenth of the session's training data, held out, has not risen for three epochs and 100 "
-    "steps, and after 30 epochs in any case. The order of classes is random by the seed, as are the permutations; "
+    "when accuracy on a tenth of the session's training data, held out, has not risen for five epochs and 100 "
+    "steps, and after 100 epochs in any case. The order of classes is random by the seed, as are the permutations; "
     "the first session is not permuted. All models but PathNet have one softmax over all classes. PathNet is told "
     "the session, and cannot learn classes one at a time. What the paper leaves open about PathNet, GeppNet and "
     "FEL are settings with calibrated defaults (`engram list learners`, `engram list networks`). The strength of "
