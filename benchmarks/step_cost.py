@@ -97,11 +97,11 @@ def plain_conv() -> nn.Sequential:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * 7 * 7, 1024), nn.ReLU(), nn.Linear(1024, 10))
 
 
-def plain_ctrl(blueprint: Blueprint) -> nn.Sequential:
-    """The layers of a network of CTrL with torch's own dropout and parameters that nobody gathers."""
+def plain_layers(blueprint: Blueprint, layout: Any) -> nn.Sequential:
+    """The layers of one of the library's networks with torch's own dropout and parameters that nobody gathers."""
     trunk = network_class(blueprint.name)(COLOUR, 0, blueprint.settings)
     layers = [nn.Dropout(layer.rate) if isinstance(layer, Dropout) else layer for layer in trunk.layers]
-    return nn.Sequential(*layers, nn.Linear(trunk.features, 10)).to(memory_format=torch.channels_last)
+    return nn.Sequential(*layers, nn.Linear(trunk.features, 10)).to(memory_format=layout)
 
 
 def plain_steps(
@@ -170,13 +170,15 @@ def fisher_work(x: Tensor, y: Tensor) -> tuple[Work, Work]:
 
 def method_contests(x: Tensor, y: Tensor, turns: int) -> Iterator[Contest]:
     """Learners with Adam against plain training."""
-    usual = {"finetune": 1.05, "ewc": 1.25, "si": 1.30, "ewc++": 1.30, "rwalk": 1.45, "icarl": 2.20}
+    usual = {"finetune": 1.05, "ewc": 1.25, "si": 1.30, "ewc++": 1.30, "rwalk": 1.45, "icarl": 1.15}
+    usual["rehearsal"] = 1.20  # finetune with exemplars among the samples
     sizes = (((256, 256), 64, 20, usual), ((80, 80), 16, 80, {"finetune": 1.25}))
     for widths, batch, count, limits in sizes:
         plain = chunk(plain_steps(x, y, plain_model(widths), ADAM, batch), count)
         network = Blueprint.of("mlp", widths=widths)
         for name, limit in limits.items():
-            ours = learner_steps(name, x, y, network, {"batch": batch}, turns * count)
+            who, more = ("finetune", {"exemplars": 100}) if name == "rehearsal" else (name, {})
+            ours = learner_steps(who, x, y, network, {"batch": batch, **more}, turns * count)
             shape = "-".join(map(str, (784, *widths, 10)))
             yield Contest(f"{name} {shape} batch {batch}", chunk(ours, count), plain, limit)
 
@@ -198,14 +200,18 @@ def pfuelb_contests(x: Tensor, y: Tensor, turns: int) -> Iterator[Contest]:
     yield Contest("conv batch 100", ours(1, "pfuelb-conv"), plain(1, plain_conv()), 1.05)
 
 
-def ctrl_contests(turns: int) -> Iterator[Contest]:
-    """Networks of Veniat et al. 2021 at a quarter and half of their width, against plain training in channels_last."""
+def convolutional_contests(turns: int) -> Iterator[Contest]:
+    """Networks of Veniat et al. 2021 at a quarter and half of their width, against plain training in channels_last; the
+    others that take images pixel by pixel against plain training that does not."""
     x, y = random_images(SHORT, COLOUR)
-    for name, settings in (("ctrl-resnet", {"width": 16}), ("ctrl-alexnet", {"width": 32})):
-        network = Blueprint.of(name, **settings)
+    ctrl = [("ctrl-resnet width 16", torch.channels_last, 1.05), ("ctrl-alexnet width 32", torch.channels_last, 1.05)]
+    others = [(name, torch.contiguous_format, 0.95) for name in ("rwalk-cnn", "resnet18-reduced")]
+    for shown, layout, limit in (*ctrl, *others):
+        name, *width = shown.split(" width ")
+        network = Blueprint.of(name, **({"width": int(width[0])} if width else {}))
         ours = learner_steps("finetune", x, y, network, {"batch": 64}, turns)
-        plain = plain_steps(x, y, plain_ctrl(network), ADAM, 64, torch.channels_last)
-        yield Contest(f"{name} width {settings['width']} batch 64", chunk(ours, 1), chunk(plain, 1), 1.05)
+        plain = plain_steps(x, y, plain_layers(network, layout), ADAM, 64, layout)
+        yield Contest(f"{shown} batch 64", chunk(ours, 1), chunk(plain, 1), limit)
 
 
 class PlainExpansion(nn.Module):
@@ -234,7 +240,7 @@ def contests(turns: int) -> list[Contest]:
     x, y = images()
     fisher = Contest("fisher 784-256-256-10", *fisher_work(x, y), 2.0)
     ours = [*method_contests(x, y, turns), fisher, *pfuelb_contests(x, y, turns)]
-    return [*ours, fel_contest(x, y, turns), *ctrl_contests(turns)]
+    return [*ours, fel_contest(x, y, turns), *convolutional_contests(turns)]
 
 
 def cpu_seconds(work: Work) -> float:

@@ -70,6 +70,7 @@ class ICaRL(GradientLearner):
         self.span = Outputs(start, stop)
         self.unseen = None if mask is None else (mask != 0).nonzero().squeeze(1)
         self.old_rows = torch.tensor(self._distilled(lesson), dtype=torch.int64, device=self.device)
+        self.old_places = self.old_rows - start
         self.frozen = self._thaw() if len(self.old_rows) else None
         if self.frozen is not None:
             self.sample_flops = self.sample_flops // (1 + BACKWARD) * (2 + BACKWARD)
@@ -107,7 +108,7 @@ class ICaRL(GradientLearner):
         if self.frozen is not None:
             with torch.no_grad():
                 said = self.frozen.scores(self.frozen.features(x))
-            targets[:, self.old_rows - self.span.start] = torch.sigmoid_(said.index_select(1, self.old_rows))
+            targets.index_copy_(1, self.old_places, torch.sigmoid_(said.index_select(1, self.old_rows)))
         return targets
 
     def after_step(self) -> None:
