@@ -226,5 +226,5 @@ def test_a_run_that_peeks_fails_and_says_so(tmp_path, monkeypatch):
     execute([prepare("d5-5a-digits", "finetune", protocol="cheat", settings=settings)], store)
     (run,) = store.runs()
     store.close()
-    assert (run["status"], run["result"]) == ("failed", None)
+    assert (run["status"], list(run["result"])) == ("failed", ["reached"])
     assert run["error"] == "a step that sees d2, union_at_stop asked for 'union'; declare it in `sees`"
