@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engram.api import run
 from engram.core import Cost, Row
 from engram.errors import UnknownName
 from engram.papers import paper
@@ -16,6 +17,7 @@ from engram.papers.paper import Answer
 from engram.papers.published import printed
 from engram.record import Ideals, Record
 from engram.reports.cells import full
+from engram.reports.page import write_page
 from engram.request import Request
 
 KEMKER = paper("kemker2018")
@@ -178,6 +180,16 @@ def test_claims_are_held_or_not_held():
     assert everything["CUB, incremental: MLP and EWC forget nearly everything (Ω all at most 0.2)"] == "NOT held"
 
 
+@pytest.mark.parametrize("only", [(), ("EWC digits permutation", "MLP digits incremental")])
+def test_every_experiment_becomes_a_page_with_tables_and_figures(tmp_path, only):
+    found = KEMKER.find(None, "quick", None, only)
+    page = KEMKER.page([(e, answers(e)) for e in found], "quick", None, "engram paper kemker2018")
+    names = {path.name for path in write_page(page, tmp_path, "kemker2018")}
+    assert {f"kemker2018-{e.name}.csv" for e in found} <= names
+    assert {"kemker2018-fig2.png", "kemker2018-s2.png", "kemker2018-s3.png"} <= names
+    assert "nan" not in (tmp_path / "kemker2018.md").read_text(encoding="utf-8")
+
+
 def test_smaller_tiers_and_other_data_claim_nothing():
     for tier, dataset in (("quick", None), ("small", None), ("paper", "digits")):
         assert not any(e.claims for e in KEMKER.experiments(tier, dataset))
@@ -229,3 +241,17 @@ def test_multi_modal_omegas_follow_from_table_s8():
         expected = {"mm_omega_base": shares[0], "mm_omega_new": ends[1], "mm_omega_all": sum(shares) / 2}
         wrong += [(row8["model"], first, n) for n, v in expected.items() if abs(v - float(row2[n])) > 0.0021]
     assert wrong == [("EWC", "AS", "mm_omega_base"), ("GeppNet+STM", "CUB", "mm_omega_new")]
+
+
+def test_a_row_of_the_quick_tier_is_trained_and_shown():
+    """Table S6 on digits: nine classes are learned, then the tenth, and a map of 100 units knows most of them."""
+    found = experiment("s6", "quick", only=("GeppNet",))
+    (question,) = found.questions
+    asked = {**question.run, **question.run["settings"]}
+    made = [Answer(question, (run(**{name: value for name, value in asked.items() if name != "settings"}),))]
+    (row,) = found.tables(made)[0].rows
+    assert row.names == ("Inc-3", "GeppNet")
+    base, new, overall = (number.mean for number in row.numbers)
+    assert base > 0.8
+    assert overall > 0.7
+    assert 0 < new <= 1

@@ -144,13 +144,15 @@ def _sizes(cells: Cells) -> list[Table]:
     models, known = list(dict.fromkeys(model for model, _ in found)), list(dict.fromkeys(data for _, data in found))
     columns = tuple(Column(data, data, 2) for data in known)
     formula = tuple(TableRow((m,), tuple(_formula(m, d) for d in known)) for m in models if printed_size(m, "MNIST"))
-    kept = tuple(
-        TableRow((m,), tuple(measured(found[m, d], megabytes, printed_size(m, d)) for d in known)) for m in models
-    )
+    kept = tuple(TableRow((m,), tuple(_kept(found.get((m, d)), m, d) for d in known)) for m in models)
     ours = Table(("MB",), columns, kept, "Size in MB after all permutations: published / what our runs keep", "pairs")
     if not set(known) & set(SHAPES):
         return [ours]
     return [ours, Table(("MB",), columns, formula, "Size in MB: published / formula at the published shapes", "pairs")]
+
+
+def _kept(answer: Answer | None, model: str, data: str) -> Number | None:
+    return None if answer is None else measured(answer, megabytes, printed_size(model, data))
 
 
 def printed_size(model: str, data: str) -> float | None:
