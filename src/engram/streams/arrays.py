@@ -77,7 +77,6 @@ def _read_task(number: int, task: Any) -> dict[str, Any]:
         read[y] = read_labels(given[y], f"task {number}: {y}")
         if len(read[x]) != len(read[y]):
             raise BadData(f"task {number}: {x} has {len(read[x])} samples and {y} has {len(read[y])} labels")
-    say_if_untested(read["y_train"].tolist(), read["y_test"].tolist(), f"task {number}")
     return read
 
 
@@ -107,6 +106,7 @@ def _check_labels(given: Sequence[Mapping[str, Any]]) -> None:
         unseen = sorted(set(arrays["y_test"].tolist()) - set(arrays["y_train"].tolist()))
         if unseen:
             raise BadData(f"task {number}: y_test has classes that y_train has not: {', '.join(map(str, unseen[:5]))}")
+        say_if_untested(arrays["y_train"].tolist(), arrays["y_test"].tolist(), f"task {number}")
 
 
 def _named(number: int, task: Any) -> Mapping[str, Any]:
