@@ -31,7 +31,7 @@ class GeppNetSTM(GeppNet):
 
     replay = replace(GeppNet.replay, default=1.0)
     memory_size = setting(300, "samples that the memory holds (from the sizes in Table 2 of Kemker et al.)", at_least=1)
-    sleep_every = setting(3000, "samples from one sleep to the next (calibrated)", at_least=1, late=True)
+    sleep_every = setting(2000, "samples from one sleep to the next (calibrated)", at_least=1, late=True)
     sleep_passes = setting(1, "times that a sleep goes through the memory (calibrated)", at_least=1, late=True)
     prediction = setting(
         "map",
