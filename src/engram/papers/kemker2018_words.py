@@ -21,22 +21,30 @@ def caveats(tier: str, dataset: str | None) -> str:
 
 
 SIZES = {
-    "quick": "The tier `quick` runs the same code on digits of 8 × 8 pixels with small models, and claims nothing.",
-    "small": "The tier `small` has four permutations and at most ten epochs a session, and claims nothing.",
-    "paper": "The tier `paper` has the published shapes, rates, batches and numbers of sessions.",
+    "quick": (
+        "The tier `quick` runs the same code on digits of 8 × 8 pixels with small models, and claims nothing; a "
+        "session ends after two epochs without a rise, and after ten in any case."
+    ),
+    "small": (
+        "The tier `small` has four permutations and fewer iterations, and claims nothing; a session ends after "
+        "two epochs without a rise, and after ten in any case."
+    ),
+    "paper": (
+        "The tier `paper` has the published shapes, rates, batches and numbers of sessions; a session ends after "
+        "five epochs (at least 100 steps) without a rise, and after 100 in any case."
+    ),
 }
 GENERAL = (
     "The paper ends a session by test accuracy (`stop_on=test` would do that, and mark its results); here it ends "
-    "when accuracy on a tenth of the session's training data, held out, has not risen for five epochs and 100 "
-    "steps, and after 100 epochs in any case. The order of classes is random by the seed, as are the permutations; "
-    "the first session is not permuted. All models but PathNet have one softmax over all classes. PathNet is told "
-    "the session, and cannot learn classes one at a time. What the paper leaves open about PathNet, GeppNet and "
-    "FEL are settings with calibrated defaults (`engram list learners`, `engram list networks`). The strength of "
-    "EWC's penalty is not printed: it is the one that held-out data of the newest session prefers, 10, because the "
-    "paper's models see no more than that. Accuracies are means over classes where sessions bring classes. Sizes "
-    "count four bytes a number; the printed ones of GeppNet on CUB-200 are those of a readout of ten classes, and "
-    "the printed Ω new of GeppNet+STM and Ω base of EWC in the multi-modal experiment (0.329, 1.000) are not what "
-    "Table S8 gives (0.010, 1.022)."
+    "by accuracy on a tenth of the session's training data, held out. The order of classes is random by the seed, "
+    "as are the permutations; the first session is not permuted. All models but PathNet have one softmax over all "
+    "classes. PathNet is told the session, and cannot learn classes one at a time. What the paper leaves open "
+    "about PathNet, GeppNet and FEL are settings with calibrated defaults (`engram list learners`, `engram list "
+    "networks`). The strength of EWC's penalty is not printed: it is the one of 10, 100 … 100,000 that held-out "
+    "data of the newest session prefers, 10, because the paper's models see no more than that. Accuracies are "
+    "means over classes where sessions bring classes. Sizes count four bytes a number; the printed ones of "
+    "GeppNet on CUB-200 are those of a readout of ten classes, and the printed Ω new of GeppNet+STM and Ω base of "
+    "EWC in the multi-modal experiment (0.329, 1.000) are not what Table S8 gives (0.010, 1.022)."
 )
 DATA = (
     "The features of the paper are not to be had: `cub200-lite0` are 1,280 features of another network (the paper: "
