@@ -81,13 +81,14 @@ def draw_curves(content: Curves) -> Any:
 
 
 def draw_squares(content: Squares) -> Any:
-    """A panel a matrix, dark for 0 and bright for 1."""
+    """A panel a matrix, dark for 0 and bright for 1. Colours go by the square root: most of what is there is small."""
+    from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6 * len(content.matrices) + 0.8, 4.6), layout="constrained")
     panels = figure.subplots(1, len(content.matrices), squeeze=False)[0]
     for panel, (title, matrix) in zip(panels, content.matrices.items(), strict=True):
-        picture = panel.imshow(matrix, vmin=0, vmax=1, cmap="viridis", interpolation="antialiased")
+        picture = panel.imshow(matrix, norm=PowerNorm(0.5, 0, 1), cmap="viridis", interpolation="antialiased")
         panel.set_title(harmless(title), fontsize=9, parse_math=False)
         panel.tick_params(labelsize=7)
     figure.colorbar(picture, ax=panels, label=content.bar, shrink=0.8)
