@@ -90,6 +90,7 @@ TIERS = {
         less={
             "MLP": {**_QUICK, "widths": "100-100"},
             "EWC": {**_QUICK, "widths": "100-100", "rate": 1e-3},
+            "EWC-last": {**_QUICK, "widths": "100-100", "rate": 1e-3},
             "PathNet": {"units": 20, "population": 8, "generations": 20, "batches": 20, "patience": 10},
             "GeppNet": _QUICK_MAP,
             "GeppNet+STM": {**_QUICK_MAP, "sleep_every": 500},
@@ -106,6 +107,7 @@ TIERS = {
         less={
             "MLP": _SMALL,
             "EWC": _SMALL,
+            "EWC-last": _SMALL,
             "PathNet": {"population": 16, "generations": 50},
             "GeppNet": _SMALL_MAP,
             "GeppNet+STM": _SMALL_MAP,

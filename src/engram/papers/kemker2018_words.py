@@ -12,7 +12,8 @@ def about(tier: str, dataset: str | None) -> str:
         "session. Ω all, fair, is a share of what an offline MLP of everything seen so far reaches: the paper's "
         "ideal cannot be held even by that model, because more classes are harder to tell apart. ridge and SLDA "
         "are ours: linear, in closed form, of features as they are; they see every sample once and keep no data, "
-        "and what is open about them is chosen in the first session."
+        "and what is open about them is chosen in the first session. EWC-last is ours too: EWC with the penalty of the "
+        "last session alone, which is of fixed size, as the paper says of EWC."
     )
 
 
