@@ -145,7 +145,7 @@ class ScalesTheDataInPlace(Ridge):
     name = "scales-the-data-in-place"
 
     def _accumulate(self, lesson, rows):
-        lesson.train.x[rows].mul_(0.5)
+        lesson.train.x[int(rows[0])].mul_(0.5)
         super()._accumulate(lesson, rows)
 
 
@@ -178,8 +178,8 @@ class KeepsColumns(Ridge):
 
     name = "keeps-columns"
 
-    def _solve(self, lesson):
-        super()._solve(lesson)
+    def _finish(self, lesson):
+        super()._finish(lesson)
         self.solution = self.solution.t().clone(memory_format=torch.contiguous_format).t()
 
 

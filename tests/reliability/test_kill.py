@@ -17,9 +17,12 @@ from engram.request import prepare
 SMALL = {"batch": 48, "features": 30, "fisher_samples": 50, "epochs": 1, **QUICK, "most_passes": 1}
 
 
+def small(learner):
+    return {name: value for name, value in SMALL.items() if name in learner_settings(learner)}
+
+
 def small_run(learner, **more):
-    known = {name: value for name, value in SMALL.items() if name in learner_settings(learner)}
-    settings = {"widths": "12-10", "dropout": 0.1, **known}
+    settings = {"widths": "12-10", "dropout": 0.1, **small(learner)}
     return prepare("split-digits", learner, tasks=5, curve=(0, 1, 3), settings=settings, **more)
 
 
@@ -73,8 +76,7 @@ def test_kills_by_the_clock_change_nothing(tmp_path):
 
 @pytest.mark.parametrize("protocol", ["task-level", "stream-level"])
 def test_a_killed_selection_chooses_the_same(protocol, tmp_path):
-    settings = {**SMALL, "widths": "12-10", "rate": [0.01, 0.0001], "strength": [1, 1000]}
-    del settings["features"]
+    settings = {**small("ewc"), "widths": "12-10", "rate": [0.01, 0.0001], "strength": [1, 1000]}
     run, chance = prepare("split-digits", "ewc", tasks=2, protocol=protocol, settings=settings), random.Random(2)
     expected, moments = uninterrupted(run, tmp_path / "whole")
     for kind in ("learn", "commit"):
