@@ -93,16 +93,20 @@ def beyond(data: str) -> Claim:
     )
 
 
-def _column_within(points: float, place: int, title: str) -> Claim:
+ODD = ("Inc-4", "GeppNet+STM")  # printed: the new class learned best of all rows, and the lowest accuracy overall
+
+
+def _column_within(points: float, place: int, title: str, without: tuple[str, ...] = ()) -> Claim:
     def holds(rows: ByLabel) -> bool:
         table = increment_table(list(rows.values()))[0]
-        pairs = [(row.numbers[place], row.names) for row in table.rows]
-        found = [abs(n.mean - n.published) for n, _ in pairs if n is not None and n.published is not None]
-        if len(found) < 20:
+        numbers = [row.numbers[place] for row in table.rows if row.names != without]
+        found = [abs(n.mean - n.published) for n in numbers if n is not None and n.published is not None]
+        if len(found) < 20 - bool(without):
             raise KeyError(title)
         return sum(found) / len(found) <= points / 100
 
-    return Claim(f"{title}: within {points:g} points of the published on average", holds)
+    but = f", but for {' '.join(without)}, which is printed oddly" if without else ""
+    return Claim(f"{title}{but}: within {points:g} points of the published on average", holds)
 
 
 def _drift(rows: ByLabel) -> list[tuple[float, float]]:
@@ -147,7 +151,10 @@ _CLAIMS: Mapping[str, tuple[Claim, ...]] = defaultdict(
             *map(beyond, ("CUB", "AS")),
         ),
         "table5": (_ticks(tick_table),),
-        "s6": tuple(_column_within(4, k, title) for k, title in enumerate(("base", "new class", "overall"))),
+        "s6": (
+            *(_column_within(4, k, title) for k, title in enumerate(("base", "new class", "overall"))),
+            _column_within(4, 1, "new class", ODD),
+        ),
         "s7": (Claim("accuracy falls with every quarter", _falls), Claim("every share: within 8 points", _is_near)),
         "s9": (Claim("features of CUB-200 are the least redundant", _less_redundant),),
     },
