@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
-from engram.errors import BadData, BadState
+from engram.errors import BadState
 from engram.samples import ALIGNMENT as ALIGNMENT
 from engram.samples import Split, is_row_by_row
 from engram.samples import canonical as canonical
@@ -191,7 +191,6 @@ class Learner:
 
     name: ClassVar[str] = ""
     needs_task: ClassVar[bool] = False
-    least_classes: ClassVar[int] = 1  # that a task must have: with fewer a run is refused before anything is trained
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
     bits: ClassVar[int] = 0  # raised by every change of this method alone that changes its bits: part of its keys
     uncounted: str = ""  # kinds of layers whose operations `flops` leaves out
@@ -220,13 +219,9 @@ class Learner:
         return False
 
     @classmethod
-    def require_classes(cls, task: Task | Lesson) -> None:
-        if len(task.classes) < cls.least_classes:
-            raise BadData(
-                f"task {task.index + 1} ({task.name}) has {len(task.classes)} of at least {cls.least_classes} classes: "
-                f"learner '{cls.name}' has a head of its own for every task, and with so few it decides nothing; give "
-                "tasks of more classes, or choose another learner"
-            )
+    def require_tasks(cls, tasks: Iterable[Task | Lesson], seen: int = 0) -> None:
+        """Refuse tasks that it cannot learn after as many as it has `seen`. Asked about a whole stream before anything
+        is trained, whose tasks are built when they are looked at: here none is."""
 
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         raise NotImplementedError

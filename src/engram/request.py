@@ -65,7 +65,6 @@ class Request:
         held_out = stream_given.pop("validation", None)
         stream_seed = seed if self.stream_seed is None else self.stream_seed
         made = _stream(self.stream, stream_seed, self.dataset, tasks, stream_given)
-        _check_tasks(learner_class(learner), made)
         network_given = _taken(given, [name for name in given if name not in learner_known])
         networks = _networks(network_name, network_given, policy, find_device(self.device))
         if self.head not in (None, *HEADS):
@@ -74,6 +73,7 @@ class Request:
             given.setdefault("loss_over", "task")
         grid = tuple(_grid(learner, given))
         share = _share(held_out, policy, made, any(map(learner_class(learner).uses_validation, grid)))
+        learner_class(learner).require_tasks(made.with_validation(share))
         if len(grid) > 1 and not policy.selects:
             next(policy.policy([Node(learner, networks[0], seed, made.spec, 0.0)], 1, grid))
         measuring = Measuring(_steps(self.curve), read_evaluate(self.evaluate))
@@ -163,12 +163,6 @@ def _stream(given: Any, seed: int, dataset: str | None, tasks: int | None, optio
     if dataset is not None or tasks is not None:
         raise BadSetting(f"stream '{given.name}' is made already; give dataset and tasks to engram.stream instead")
     return given
-
-
-def _check_tasks(learner: type[Learner], made: Stream) -> None:
-    """Tasks are built for it, so only where there may be something to find."""
-    for task in made if learner.least_classes > 1 else ():
-        learner.require_classes(task)
 
 
 def _grid(learner: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -66,6 +66,8 @@ MISTAKES = [
     (("run", "split-digits", "--learner", "ridge", "--set", "features=2147483648"), "features=2147483648 is out of"),
     (("run", "split-digits", "--learner", "ridge", "--set", "features=1000000000"), "of memory and"),
     (("run", "split-digits", "--learner", "exemplars-only", "--set", f"copies={2**63 - 1}"), "is out of range"),
+    (("run", "incremental-digits", "--learner", "pathnet"), "has 1 of at least 2 classes"),
+    (("run", "incremental-digits", "--learner", "geppnet", "--set", "base=1"), "is the first and has 1 class"),
     (("run", "split", "--learner", "ewc", "--dataset", "/dev/zero"), "/dev/zero is not a file"),
     (("run", "split", "--learner", "ewc", "--dataset", "a" * 300), "there is no dataset 'aaa"),
     (("runs",), "there is no store in 'engram-store'"),

@@ -11,14 +11,14 @@ The original text leaves constants open, and so do Kemker et al. Defaults marked
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from engram.core import Learner, Lesson, Outline, Split, State, Step, canonical
+from engram.core import Learner, Lesson, Outline, Split, State, Step, Task, canonical
 from engram.errors import BadData
 from engram.networks import Blueprint
 from engram.parts.gradient import require_samples
@@ -88,6 +88,18 @@ class GeppNet(Learner):
         """The map, a copy while it is made, and the readout."""
         return 4 * settings["map_side"] ** 2 * (2 * math.prod(outline.shape) + len(outline.classes))
 
+    @classmethod
+    def require_tasks(cls, tasks: Iterable[Task | Lesson], seen: int = 0) -> None:
+        for number, task in enumerate(tasks, seen):
+            where, samples = f"task {task.index + 1} ({task.name})", len(task.train)
+            if samples < 2:
+                raise BadData(f"{where} has {samples} of at least 2 training samples that '{cls.name}' needs in a task")
+            if not number and len(task.train.y.unique()) < 2:
+                raise BadData(
+                    f"{where} is the first and has 1 class; learner '{cls.name}' needs 2 there to tell how sure it is: "
+                    "give the first task more classes"
+                )
+
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.done is None:
             self._begin(lesson)
@@ -102,7 +114,8 @@ class GeppNet(Learner):
         self.done = None
 
     def _begin(self, lesson: Lesson) -> None:
-        self._check(lesson)
+        require_samples(lesson)
+        self.require_tasks([lesson], self.sessions)
         mean = _mean(lesson)
         if not self.sessions:
             draw = generator(self.seed, "initialisation", "map")
@@ -111,17 +124,6 @@ class GeppNet(Learner):
         self.readout.grow(len(self.outputs.add(lesson.index, lesson.classes)))
         self.samples = Split.join([lesson.train] if self.samples is None else [self.samples, lesson.train])
         self.sessions, self.new = self.sessions + 1, len(lesson.train)
-
-    def _check(self, lesson: Lesson) -> None:
-        require_samples(lesson)
-        where = f"task {lesson.index + 1} ({lesson.name})"
-        if len(lesson.train) < 2:
-            raise BadData(f"{where} has 1 training sample; learner '{self.name}' needs at least 2 in every task")
-        if not self.sessions and len(lesson.train.y.unique()) < 2:
-            raise BadData(
-                f"{where} is the first and has 1 class; learner '{self.name}' needs 2 there to tell how sure it is: "
-                "give the first task more classes"
-            )
 
     def _parts(self) -> tuple[int, int]:
         """Iterations of both parts of a session: map alone and with the readout; or new samples and all."""

@@ -14,15 +14,15 @@ published implementations.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Learner, Lesson, Outline, Split, State, Step, pick
-from engram.errors import BadSetting, Diverged
+from engram.core import Learner, Lesson, Outline, Split, State, Step, Task, pick
+from engram.errors import BadData, BadSetting, Diverged
 from engram.networks import Blueprint
 from engram.parts.fit import LOOK, Fit
 from engram.parts.gradient import require_samples
@@ -42,7 +42,6 @@ class PathNet(Learner):
 
     name = "pathnet"
     needs_task = True
-    least_classes = 2  # a head of one class decides nothing
 
     layers = setting(2, "layers of modules", at_least=1)
     modules = setting(10, "modules in a layer", at_least=1)
@@ -88,6 +87,16 @@ class PathNet(Learner):
     def uses_validation(cls, settings: Mapping[str, Any]) -> bool:
         return looks_at(settings) == "validation"
 
+    @classmethod
+    def require_tasks(cls, tasks: Iterable[Task | Lesson], seen: int = 0) -> None:
+        for task in tasks:
+            if len(task.classes) < 2:
+                raise BadData(
+                    f"task {task.index + 1} ({task.name}) has {len(task.classes)} of at least 2 classes: learner "
+                    f"'{cls.name}' has a head of its own for every task, and one of a single class decides nothing; "
+                    "give tasks of more classes, or choose another learner"
+                )
+
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         lesson = lesson.to(self.device)
         if self.step is None:
@@ -109,7 +118,7 @@ class PathNet(Learner):
 
     def _check(self, lesson: Lesson) -> None:
         require_samples(lesson)
-        self.require_classes(lesson)
+        self.require_tasks([lesson])
         self.stopping.require_data(lesson)
 
     def _begin(self, lesson: Lesson) -> None:
