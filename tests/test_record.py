@@ -28,9 +28,11 @@ def make_record(rows, head="single", **more):
 @pytest.mark.parametrize("single", [None, (0.1, 1 / 3)])
 @pytest.mark.parametrize("curves", [{}, {"multi": NARROW}, {"single": NARROW, "multi": WIDE}])
 @pytest.mark.parametrize("places", [None, (), (0, 3)])
-@pytest.mark.parametrize("machine", [None, Machine("AVX2", "2.13.0", "x86_64")])
-def test_a_row_comes_back_from_json_exactly(single, curves, places, machine):
-    row = make_row(single, (0.1, 0.7), curves, union={"multi": 1 / 3}, places=places, machine=machine)
+@pytest.mark.parametrize(
+    "more", [{}, {"machine": Machine("AVX2", "2.13.0", "x86_64")}, {"notes": {"path": [0, 0, 1], "source": None}}]
+)
+def test_a_row_comes_back_from_json_exactly(single, curves, places, more):
+    row = make_row(single, (0.1, 0.7), curves, union={"multi": 1 / 3}, places=places, **more)
     assert row_from_json(json.loads(json.dumps(row_to_json(row)))) == row
 
 

@@ -239,6 +239,10 @@ class Learner:
         taught; None for all. Of a learner that `needs_task` no others are evaluated again."""
         return None
 
+    def notes(self) -> Mapping[str, Any]:
+        """What is worth knowing about the lesson just taught beside accuracies, as plain JSON that its row keeps."""
+        return {}
+
     def state(self) -> State:
         raise NotImplementedError
 
@@ -299,7 +303,7 @@ class Row:
 
     Accuracies are those on the tasks seen, in order of first appearance; on some of them only where `places` says so.
     Those on each class and on the `union` of all test sets are there if all tasks were measured. In older stores there
-    is no `machine`.
+    is no `machine`. `notes` are the learner's own words about the lesson, where it has some.
     """
 
     single: tuple[float, ...] | None
@@ -312,6 +316,7 @@ class Row:
     union: Mapping[str, float] = field(default_factory=dict)
     places: tuple[int, ...] | None = None
     machine: Machine | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     def reading(self, head: str) -> str:
         """What a record with this head reads: single-head accuracies only where there are some."""

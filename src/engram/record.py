@@ -12,9 +12,12 @@ from engram.core import Cost, Curve, Machine, Row
 from engram.omega import Alphas
 
 
+OPTIONAL = ("places", "machine", "notes")  # of a row, kept where there is something to keep
+
+
 def row_to_json(row: Row) -> dict[str, Any]:
     """A row as it is stored. Where all tasks were measured their places go without saying."""
-    data = {name: v for name, v in vars(row).items() if name not in ("places", "machine") or v is not None}
+    data = {name: v for name, v in vars(row).items() if name not in OPTIONAL or v not in (None, {})}
     curves = {head: _curve_to_json(curve) for head, curve in row.curves.items()}
     return {**data, "curves": curves, "cost": asdict(row.cost)}
 
@@ -33,6 +36,7 @@ def row_from_json(data: Mapping[str, Any]) -> Row:
         union=data["union"],
         places=None if places is None else tuple(places),
         machine=None if machine is None else Machine(*machine),
+        notes=data.get("notes", {}),
     )
 
 
@@ -243,6 +247,7 @@ class Record:
             "ties": self.ties,
             "warning": self.warning,
             "machines": list(map(str, self.machines)),
+            "notes": [dict(row.notes) for row in self.rows],
         }
 
 

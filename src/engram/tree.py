@@ -209,6 +209,7 @@ def _measure(node: Node, learner: Learner, stream: Stream, teaching: _Teaching, 
         union=result.union,
         places=node.measured,
         machine=this_machine(node.network.device),
+        notes=learner.notes(),
     )
 
 
