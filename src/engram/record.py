@@ -11,7 +11,6 @@ from engram import metrics, omega
 from engram.core import Cost, Curve, Machine, Row
 from engram.omega import Alphas
 
-
 OPTIONAL = ("places", "machine", "notes")  # of a row, kept where there is something to keep
 
 
