@@ -86,8 +86,10 @@ def test_the_nearest_of_memory_and_map_predicts(prediction, teach, digits_lesson
     assert torch.equal(found[:2].argmax(1), expected[:2])
 
 
-def test_a_memory_that_predicts_stays_until_the_next_session(teach, digits_lessons):
-    learner = teach(watched(prediction="nearest"), digits_lessons[:2])
+@pytest.mark.parametrize("sleep_every", [2000, 100])
+def test_a_memory_that_predicts_stays_until_the_next_session(sleep_every, teach, digits_lessons):
+    learner = teach(watched(prediction="nearest", sleep_every=sleep_every), digits_lessons[:2])
+    assert learner.sleeps[-2:] == ([30, 30] if sleep_every == 100 else [0, 30])
     assert learner.memory.held == 30
     next(learner.learn(digits_lessons[2]))
     assert learner.memory.held == 0

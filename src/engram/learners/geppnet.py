@@ -208,6 +208,7 @@ class GeppNet(Learner):
         return torch.cat([self.map.weights.flatten(), self.readout.weights.flatten()])
 
     def flops(self) -> int:
+        """Those of matrix products. Where the readout learns it has one vector at a time, see `costs.counter`."""
         return self.map.operations
 
     def state(self) -> State:

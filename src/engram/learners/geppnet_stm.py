@@ -1,8 +1,8 @@
 """GeppNet+STM (Gepperth and Karaoguz 2016, as compared by Kemker et al. 2018): GeppNet with a short-term memory.
 
 The first session is GeppNet's. In later ones nothing is learned while awake: novel samples go into a memory of 300, the
-oldest making room. Every so many samples a sleep teaches the memory to map and readout, in random order, and empties
-it. The last sleep is at the session's end.
+oldest making room. Every so many samples a sleep teaches the memory to map and readout, in random order, after which it
+fills anew. The last sleep is at the session's end.
 """
 
 from __future__ import annotations
@@ -59,13 +59,14 @@ class GeppNetSTM(GeppNet):
         return cuts if self.sessions == 1 else cuts | {*range(0, max(cuts), self.sleep_every)}
 
     def _take_in(self, x: Tensor, y: Tensor, stop: int) -> None:
+        if (stop - len(x)) % self.sleep_every == 0:
+            self.memory.empty()
         scores = self.readout.outputs(self.map.squared_distances(x))
         self.map.operations += 2 * len(x) * (self.map.weights.numel() + self.readout.weights.numel())
         novel = torch.from_numpy(confidence(scores.numpy(), y.numpy()) < self.threshold)
         self.memory.push(x[novel], y[novel])
         if stop % self.sleep_every == 0:
             self._sleep()
-            self.memory.empty()
 
     def _sleep(self) -> None:
         for k in range(self.sleep_passes):
@@ -74,7 +75,8 @@ class GeppNetSTM(GeppNet):
                 self._adapt(self.memory.x[places], self.memory.y[places], self.map_rate_later, math.inf)
 
     def _end(self) -> None:
-        self._sleep()
+        if sum(self._parts()) % self.sleep_every:  # otherwise the last sample was followed by a sleep
+            self._sleep()
         if self.prediction == "map":
             self.memory.empty()
 

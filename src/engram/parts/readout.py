@@ -2,8 +2,11 @@
 
 With d_u the distance of a sample to unit u and κ the running mean of the smallest one, g_u = exp(−d_u² / 2κ²). Units
 with g_u ≤ θ · max g are silent, the others have z_u = g_u^p / max(g)^(p−1), whose largest is that of g. The outputs
-are y = W z, trained sample by sample on one-hot targets: W ← W − 2 ε (y − target) zᵀ. A step ends at its target where
-it would overshoot it, which is where 2 ε ‖z‖² > 1: half of the map is active then, because it or the data collapsed.
+are y = W z, trained sample by sample on one-hot targets: W ← W − 2 ε (y − target) zᵀ.
+
+One thing is in no paper: a step ends at its target where it would overshoot it, which is where 2 ε ‖z‖² > 1. With
+peak=one and the default ε more than 50 units are active then, because the map or the data collapsed; without that W
+would grow beyond all bounds.
 """
 
 from __future__ import annotations
