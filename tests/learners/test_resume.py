@@ -11,6 +11,10 @@ from engram.learners import learners
 from engram.networks import Blueprint
 
 DROPOUT = Blueprint.of("mlp", widths="12-10", dropout=0.2)
+LWTA = Blueprint.of("mlp", widths="12-10", activation="lwta")
+FEL, CONSTANT_FEL = (
+    Blueprint.of("fel", widths="12", units=40, triggered=0.1, values=values) for values in ("raw", "constant")
+)
 VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"optimizer": "nadam", "optimizer_reset": "none", "heads": "per-task"}),
     ("finetune", {"optimizer": "sgd", "momentum": 0.9, "optimizer_reset": "slots", "heads": "masked"}),
@@ -24,13 +28,16 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"stop": "patience", "patience": 2, "look_every": 2}),
     ("rwalk", {"stop": "patience", "patience": 3, "look_every": 1, "rate": 0.03}),
     ("new-head", {"stop": "patience", "patience": 1, "look_every": 3}),
+    ("finetune", {"network": FEL}),
+    ("si", {"network": CONSTANT_FEL, "strength": 0.1}),
+    ("ewc", {"network": LWTA}),
 ]
 
 
 @pytest.mark.parametrize("name, settings", VARIANTS)
 def test_a_killed_learner_goes_on_with_the_same_bits(name, settings, make, teach, snapshot, same_state, digits_lessons):
     def fresh():
-        return make(name, network=DROPOUT, epochs=2, **settings)
+        return make(name, **{"network": DROPOUT, "epochs": 2, **settings})
 
     lessons = digits_lessons[:3]
     through = teach(fresh(), lessons)
@@ -66,7 +73,7 @@ def _killed_at(stop, learner, lesson, fresh, snapshot):
 
 @pytest.mark.parametrize("name, settings", VARIANTS)
 def test_predicting_changes_nothing(name, settings, make, teach, snapshot, same_state, digits_lessons):
-    watched, left_alone = (make(name, network=DROPOUT, **settings) for _ in range(2))
+    watched, left_alone = (make(name, **{"network": DROPOUT, **settings}) for _ in range(2))
     x, _ = digits_lessons[0].validation.batch(slice(None))
     for lesson in digits_lessons[:2]:
         for _ in watched.learn(lesson):

@@ -153,24 +153,6 @@ def test_more_triggers_than_units_are_refused(units, triggered):
 
 
 @pytest.mark.parametrize("values", ["raw", "constant"])
-@pytest.mark.parametrize("learner", ["finetune", "ewc", "si"])
-def test_a_killed_learner_goes_on_with_the_same_bits(
-    learner, values, make, teach, snapshot, same_state, digits_lessons
-):
-    def fresh():
-        return make(learner, network=Blueprint.of("fel", widths="12", units=40, triggered=0.1, values=values), epochs=2)
-
-    through = teach(fresh(), digits_lessons[:2])
-    killed = teach(fresh(), digits_lessons[:1])
-    for step in killed.learn(digits_lessons[1]):
-        if step.done == 5:
-            break
-    heir = fresh()
-    heir.load(snapshot(killed))
-    assert same_state(snapshot(teach(heir, digits_lessons[1:2])), snapshot(through))
-
-
-@pytest.mark.parametrize("values", ["raw", "constant"])
 def test_it_learns(values, make, teach, digits_lessons):
     lesson = digits_lessons[0]
     network = Blueprint.of("fel", widths="12", units=40, triggered=0.1, values=values)

@@ -1,4 +1,4 @@
-"""Local winner-take-all: who wins, where gradients go, and that a network of it trains and resumes like any other."""
+"""Local winner-take-all: who wins, where gradients go, and that a network of it trains like any other."""
 
 from __future__ import annotations
 
@@ -77,23 +77,6 @@ def test_units_come_in_pairs():
         Blueprint.of("mlp", widths="12-5", activation="lwta").build((7,), seed=0)
     with pytest.raises(BadSetting, match="lwta_ties='last' is not possible; choose one of: all, first"):
         Blueprint.of("mlp", activation="lwta", lwta_ties="last")
-
-
-@pytest.mark.parametrize("learner", ["finetune", "ewc"])
-def test_a_killed_learner_with_lwta_goes_on_with_the_same_bits(
-    learner, make, teach, snapshot, same_state, digits_lessons
-):
-    def fresh():
-        return make(learner, network=LWTA_NETWORK, epochs=2)
-
-    through = teach(fresh(), digits_lessons[:2])
-    killed = teach(fresh(), digits_lessons[:1])
-    for step in killed.learn(digits_lessons[1]):
-        if step.done == 5:
-            break
-    heir = fresh()
-    heir.load(snapshot(killed))
-    assert same_state(snapshot(teach(heir, digits_lessons[1:2])), snapshot(through))
 
 
 def test_it_learns(make, teach, digits_lessons):
