@@ -27,7 +27,7 @@ from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.fit import LOOK, Fit, Material, accuracy
 from engram.parts.optimisers import Optimiser
-from engram.parts.outputs import OutputLayer
+from engram.parts.outputs import PER_TASK, SHARED, OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.parts.stopping import Stopping, looks_at
@@ -58,7 +58,7 @@ class GradientLearner(Learner):
     heads = setting(
         "growing",
         "outputs: one row for each class when it is first seen (growing) or from the start (masked), or per-task",
-        choices=("growing", "masked", "per-task"),
+        choices=("growing", "masked", PER_TASK),
     )
     strength: float = 0.0  # of a penalty, where a method has one
     penalty_step = "explicit"
@@ -101,7 +101,7 @@ class GradientLearner(Learner):
 
     @property
     def needs_task(self) -> bool:  # type: ignore[override]
-        return self.heads == "per-task"
+        return self.heads in (PER_TASK, SHARED)
 
     @property
     def device(self) -> torch.device:

@@ -1,4 +1,5 @@
-"""Which row of the output layer stands for which class: one growing or masked head, or a head for every task."""
+"""Which row of the output layer stands for which class: one growing or masked head, a head for every task, or one head
+in which a row is a place in a task's list of classes, whatever the class."""
 
 from __future__ import annotations
 
@@ -12,9 +13,12 @@ from torch import Tensor
 from engram.errors import NeedsTask
 from engram.networks import Outputs
 
+PER_TASK, SHARED = "per-task", "shared"
+
 
 class OutputLayer:
-    """Book-keeping of rows. A row is named by (task, class); with one shared head the task is None."""
+    """Book-keeping of rows. A row is named by (task, class); with one head for all tasks the task is None. Of one that
+    is `shared` the name is a place in the list of a task's classes."""
 
     def __init__(self, kind: str, all_classes: Sequence[int], device: torch.device | str = "cpu"):
         self.kind, self.all_classes = kind, tuple(all_classes)
@@ -28,7 +32,7 @@ class OutputLayer:
         """Register a task; the names of the rows that it makes necessary, in order."""
         self.open(classes)
         wanted = self.all_classes if self.kind == "masked" else classes
-        names = [self._name(task, label) for label in wanted]
+        names = self._names(task, wanted)
         new = [name for name in names if name not in self._rows]
         self._note(new, {task: tuple(classes)})
         return new
@@ -48,7 +52,7 @@ class OutputLayer:
 
     def active(self, task: int, loss_over: str) -> tuple[Outputs, Tensor]:
         """The outputs in the training softmax, and for every class its place among them."""
-        if self.kind == "per-task" or loss_over == "task":
+        if self.needs_task or loss_over == "task":
             rows = self.rows(task)
         elif loss_over == "seen":
             rows = self.rows(None)
@@ -56,8 +60,9 @@ class OutputLayer:
             rows = list(range(len(self.names)))
         outputs = Outputs.of(rows, self.device)
         places = torch.full((max(self.all_classes) + 1,), -1)
-        for row in rows:
-            places[self.names[row][1]] = row - outputs.start
+        labels = self.classes(task) if self.kind == SHARED else [self.names[row][1] for row in rows]
+        for label, row in zip(labels, rows, strict=True):
+            places[label] = row - outputs.start
         return outputs, places.to(self.device)
 
     def active_by_task(self) -> tuple[Outputs, Tensor, Tensor]:
@@ -74,20 +79,27 @@ class OutputLayer:
 
     def rows(self, task: int | None) -> list[int]:
         """The rows of a task's classes, or of all classes seen."""
-        return [self._rows[self._name(task, label)] for label in self.classes(task)]
+        return [self._rows[name] for name in self._names(task, self.classes(task))]
 
     def classes(self, task: int | None) -> list[int]:
         if task is None:
-            if self.kind == "per-task":
-                raise NeedsTask("every task has outputs of its own here: say which task, or evaluate with --head multi")
+            if self.needs_task:
+                own = "outputs of its own" if self.kind == PER_TASK else "its own meaning of the outputs"
+                raise NeedsTask(f"every task has {own} here: say which task, or evaluate with --head multi")
             return list(self._seen)
         if task not in self.tasks:
             learned = ", ".join(str(t + 1) for t in self.tasks) or "none yet"
             raise NeedsTask(f"task {task + 1} has not been learned (learned: {learned})")
         return list(self.tasks[task])
 
-    def _name(self, task: int | None, label: int) -> tuple[int | None, int]:
-        return (task if self.kind == "per-task" else None, label)
+    @property
+    def needs_task(self) -> bool:
+        """Whether what an output stands for depends on the task."""
+        return self.kind in (PER_TASK, SHARED)
+
+    def _names(self, task: int | None, classes: Sequence[int]) -> list[tuple[int | None, int]]:
+        wanted = range(len(classes)) if self.kind == SHARED else classes
+        return [(task if self.kind == PER_TASK else None, label) for label in wanted]
 
     def state(self) -> dict[str, Any]:
         return {"names": list(self.names), "tasks": list(self.tasks.items())}
