@@ -18,7 +18,7 @@ from engram.errors import BadData, BadSetting, BadState, DamagedFile
 from engram.learners import LEARNERS, look_ahead
 from engram.networks import NETWORKS, Blueprint
 from engram.own import Registry
-from engram.settings import declared
+from engram.settings import defaults
 from engram.transform import Several, Transform, under
 
 OWNER = "engram.save"  # the key of such files, which is no node's
@@ -81,12 +81,11 @@ def described(learner: Learner) -> dict[str, Any]:
     made.apply_defaults()
     network = made.arguments["network"]
     outline: Outline = made.arguments["outline"]
-    defaults = {name: each.default for name, each in declared(type(learner)).items()}
     return {
         "outline": [list(outline.shape), list(outline.classes)],
         "seed": made.arguments["seed"],
         "network": None if network is None else [network.name, dict(network.settings)],
-        "settings": {**defaults, **made.arguments["settings"]},
+        "settings": {**defaults(type(learner)), **made.arguments["settings"]},
     }
 
 

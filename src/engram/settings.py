@@ -104,6 +104,11 @@ def declared(owner: type) -> dict[str, Setting]:
     return found
 
 
+def defaults(owner: type) -> dict[str, Any]:
+    """What the settings of a class are where nobody says otherwise."""
+    return {name: each.default for name, each in declared(owner).items()}
+
+
 def resolve(kind: str, settings: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting with its value, defaults filled in. `kind` names the owner in an error ("learner 'ewc'")."""
     for name in given:

@@ -67,6 +67,15 @@ def test_looking_is_counted(make, teach, digits_lessons):
     assert looking.flops() - plain.flops() == 2 * 30 * forward
 
 
+def test_early_looks_are_those_of_the_paper(make, digits_lessons):
+    """At steps 0, 1, 2, 3, 4, 5 and 10, and at every epoch's end: 90 samples in batches of 16 are 6 steps."""
+    learner, looks = make("finetune", stop="patience", look_early=True, epochs=3), []
+    learner.accuracy = lambda: looks.append(learner.step) or 0.5
+    for _ in learner.learn(digits_lessons[0]):
+        pass
+    assert looks == [0, 1, 2, 3, 4, 5, 6, 10, 12, 18]
+
+
 def test_a_task_without_validation_data_is_refused(make, digits_lessons):
     lesson = digits_lessons[0]
     bare = Lesson("bare", 0, lesson.classes, lesson.train, lesson.validation.take(torch.empty(0, dtype=torch.long)))

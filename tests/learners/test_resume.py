@@ -31,6 +31,7 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"network": FEL}),
     ("si", {"network": CONSTANT_FEL, "strength": 0.1}),
     ("ewc", {"network": LWTA}),
+    ("finetune", {"stop": "patience", "patience": 4, "look_early": True, "weight_decay": 0.01, "heads": "per-task"}),
 ]
 
 

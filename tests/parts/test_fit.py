@@ -137,6 +137,9 @@ class Told(Plain):
         ((0.5, 0.6, 0.7, 0.8), {"patience": 1}, 24, 3),
         ((0.5, 0.4, 0.4), {"patience": 100, "look_every": 10}, 24, 0),
         ((0.0, 0.0), {"patience": 1}, 12, 0),
+        ((0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 0.5, 0.4, 0.4), {"patience": 11, "look_early": True}, 12, 0),
+        ((0.5, 0.6, 0.1, 0.1, 0.1, 0.1, 0.7, 0.4, 0.4, 0.4), {"patience": 12, "look_early": True}, 18, 6),
+        ((0.5, 0.6, 0.1), {"patience": 1, "look_early": True}, 2, 1),
     ],
 )
 def test_patience_and_the_best_state(accuracies, settings, steps, best, digits_lessons):

@@ -13,6 +13,15 @@ REFERENCES = {
     "momentum": (lambda: SGD(1e-2, 0.9), lambda p: torch.optim.SGD([p], lr=1e-2, momentum=0.9)),
     "nadam": (lambda: Nadam(1e-2), lambda p: torch.optim.NAdam([p], lr=1e-2)),
 }
+DECAYED = {
+    "adam": (lambda: Adam(1e-2, weight_decay=0.1), lambda p: torch.optim.Adam([p], lr=1e-2, weight_decay=0.1)),
+    "sgd": (lambda: SGD(1e-2, weight_decay=0.1), lambda p: torch.optim.SGD([p], lr=1e-2, weight_decay=0.1)),
+    "momentum": (
+        lambda: SGD(1e-2, 0.9, 0.1),
+        lambda p: torch.optim.SGD([p], lr=1e-2, momentum=0.9, weight_decay=0.1),
+    ),
+    "nadam": (lambda: Nadam(1e-2, weight_decay=0.1), lambda p: torch.optim.NAdam([p], lr=1e-2, weight_decay=0.1)),
+}
 ALL = slice(None)
 
 
@@ -22,9 +31,8 @@ def _gradients(count, size, seed=0):
 
 
 @pytest.mark.parametrize("size", [40, 3 * LANES + 7])
-@pytest.mark.parametrize("name", REFERENCES)
-def test_fifty_steps_equal_torch(name, size):
-    ours, reference = REFERENCES[name]
+@pytest.mark.parametrize("ours, reference", [*REFERENCES.values(), *DECAYED.values()])
+def test_fifty_steps_equal_torch(ours, reference, size):
     theta = _gradients(1, size, seed=1)[0]
     parameter = torch.nn.Parameter(theta.clone())
     optimiser, expected = ours(), reference(parameter)

@@ -108,6 +108,22 @@ def test_frozen_statistics_stay_and_others_move(name, trunk, make, teach, digits
     assert counts == [6 if name == "new-leg" or trunk == "freeze" else 12]
 
 
+@pytest.mark.parametrize("name", ["finetune", "new-head", "new-leg"])
+def test_statistics_of_shared_modules_can_be_frozen_while_they_learn(name, make, teach, digits_lessons):
+    learner = teach(make(name, network=RESNET, trunk="finetune", freeze_bn_stats=True), digits_lessons[:1])
+    shared = [block for block in learner.shared() if block in learner.network.trunk.modules_by_name]
+    before = {key: value.clone() for key, value in learner.network.buffers(shared).items()}
+    weights = [learner.network.theta[learner.network.blocks[block]].clone() for block in shared]
+    stem = learner.network.buffers(["stem"])["layers.1.running_mean"].clone()
+    teach(learner, digits_lessons[1:2])
+    after = learner.network.buffers(shared)
+    assert before
+    assert all(torch.equal(before[key], after[key]) for key in before)
+    moved = [learner.network.theta[learner.network.blocks[block]] for block in shared]
+    assert not any(torch.equal(one, other) for one, other in zip(weights, moved))
+    assert torch.equal(stem, learner.network.buffers(["stem"])["layers.1.running_mean"]) == ("stem" in shared)
+
+
 @pytest.mark.parametrize("name", FROZEN)
 def test_networks_of_earlier_tasks_come_back_from_a_state(name, make, teach, snapshot, digits_lessons):
     learner = teach(make(name, network=RESNET), digits_lessons[:3])

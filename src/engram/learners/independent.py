@@ -9,7 +9,8 @@ class Independent(PartlyPrivate):
     """Veniat et al. 2021, the reference of the transfer metric."""
 
     name = "independent"
-    trunk = "finetune"  # withdraws the setting: nothing is shared
+    trunk = "finetune"  # withdraws the settings: nothing is shared
+    freeze_bn_stats = False
 
     def private(self) -> list[str]:
         return list(self.network.blocks)

@@ -20,6 +20,7 @@ class Joint(GradientLearner):
     heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"))
     loss_over = "seen"
     optimizer_reset = "full"
+    freeze_bn_stats = False  # withdraws the setting: its network is new for every task
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)

@@ -72,7 +72,7 @@ class PathNet(Learner):
         self.outputs = OutputLayer("per-task", outline.classes, self.device)
         self.paths: dict[int, Tensor] = {}  # of every task
         self.frozen = torch.zeros(self.layers, self.modules, dtype=torch.bool)
-        self.stopping = Stopping(values | {"least_epochs": 0, "patience_epochs": 0})
+        self.stopping = Stopping(values)
         self.step: int | None = None
         self.operations = 0
 

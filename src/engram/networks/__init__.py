@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from engram.networks.devices import find_device
-from engram.networks.flat import HEAD, FlatNetwork, Outputs
+from engram.networks.flat import FREEZE_BN_STATS, HEAD, FlatNetwork, Outputs
 from engram.networks.module import Module, adopt, is_network
 from engram.networks.trunk import Trunk
 from engram.own import Registry, in_folder
@@ -30,7 +30,17 @@ NETWORKS: Registry[type[Trunk]] = Registry(
     "network", _library, is_network, "torch.nn.Module or function that returns one", adopt
 )
 
-__all__ = ["HEAD", "NETWORKS", "Blueprint", "FlatNetwork", "Outputs", "Trunk", "find_device", "network_class"]
+__all__ = [
+    "FREEZE_BN_STATS",
+    "HEAD",
+    "NETWORKS",
+    "Blueprint",
+    "FlatNetwork",
+    "Outputs",
+    "Trunk",
+    "find_device",
+    "network_class",
+]
 
 
 def network_class(name: str) -> type[Trunk]:

@@ -22,8 +22,15 @@ from engram.errors import UnknownName
 from engram.networks.blocks import follow, merge, spans
 from engram.networks.chain import LossRule, chain_scores, chain_start, direct_loss
 from engram.networks.trunk import Trunk
+from engram.settings import setting
 
 HEAD = "head"
+FREEZE_BN_STATS = setting(
+    False,
+    "running statistics of batch normalisation stay as the first task left them, where modules are shared; their "
+    "weights go on learning (the released code of Veniat et al. 2021)",
+    late=True,
+)
 
 
 class Outputs(NamedTuple):
@@ -65,6 +72,7 @@ class FlatNetwork:
         for buffer in trunk.buffers():
             buffer.data = canonical(buffer)
         self._only: frozenset[str] | None = None
+        self._normalising: list[torch.nn.Module] = []  # layers that do so by frozen statistics
         self.appended: dict[str, Tensor] = {}
         self._lay_out(torch.cat([torch.empty(0, device=trunk.device), *(p.data.flatten() for p in trunk.parameters())]))
 
@@ -148,6 +156,21 @@ class FlatNetwork:
         self.grad.zero_()
         self._find_leaves()
 
+    def trained_with(self, outputs: Outputs) -> list[slice]:
+        """What is trained of theta, less the rows of other outputs."""
+        head = self.blocks[HEAD]
+        rows = slice(head.start + outputs.start * self.row_size, head.start + outputs.stop * self.row_size)
+        wanted = (slice(0, head.start), rows, slice(head.stop, len(self.theta)))
+        common = [slice(max(a.start, b.start), min(a.stop, b.stop)) for a in self.trained for b in wanted]
+        return merge([part for part in common if part.start < part.stop])
+
+    def freeze_statistics(self, names: Collection[str]) -> None:
+        """In these modules batch normalisation goes by its running statistics in training too, and leaves them."""
+        layers = (layer for name in names for layer in self.trunk.modules_by_name.get(name, ()))
+        inside = (module for layer in layers for module in layer.modules())
+        self._normalising = [module for module in inside if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
+        self.trunk.eval()  # until a training batch comes
+
     def is_trained(self, block: str) -> bool:
         return self._only is None or block in self._only
 
@@ -191,7 +214,7 @@ class FlatNetwork:
     def _set_training(self, training: bool) -> None:
         if self.trunk.training != training:
             self.trunk.train(training)
-            for layer in self._resting if training else ():
+            for layer in (*self._resting, *self._normalising) if training else ():
                 layer.eval()
 
     def _lay_out(self, theta: Tensor, appended: Mapping[str, int] | None = None) -> None:

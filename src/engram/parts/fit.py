@@ -22,7 +22,7 @@ from engram.errors import Diverged
 from engram.networks import FlatNetwork, Outputs
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.stopping import Stopping, take_out
-from engram.settings import apply, setting
+from engram.settings import apply, defaults, setting
 
 SLOTS = "optimiser."  # how names of its slots begin in a state
 LOOK = 1024  # samples at a time when accuracy is looked at
@@ -82,6 +82,9 @@ class Fit:
     )
     optimizer = setting("adam", "adam, sgd or nadam", choices=tuple(OPTIMISERS))
     momentum = setting(0.0, "momentum of sgd", at_least=0, below=1)
+    weight_decay = setting(
+        0.0, "pull of all trained weights towards zero, as a share of them that is added to the gradient", at_least=0
+    )
     optimizer_reset = setting(
         "full",
         "the optimiser between tasks: full (as new), slots (moments only) or none",
@@ -90,9 +93,9 @@ class Fit:
 
     def __init__(self, owner: Owner, values: Mapping[str, Any]):
         """`values` of these settings, and of those of `Stopping`."""
-        apply(self, values)
+        apply(self, defaults(Fit) | dict(values))
         self.owner = owner
-        self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)
+        self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum, self.weight_decay)
         self.stopping = Stopping(values)
         self.step: int | None = None
         self.operations = 0
@@ -135,6 +138,8 @@ class Fit:
         """One step on a batch."""
         owner, material, step = self.owner, self.material, self.step
         assert step is not None
+        if self.stopping and step == 0:
+            self._look(step)
         if self.schedule == "linear":
             self.optimiser.rate = self.rate * (1 - step / self.planned)
         trunk = owner.network.trunk

@@ -21,7 +21,7 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
 from engram.errors import BadData
-from engram.networks import HEAD, Blueprint, FlatNetwork, Outputs
+from engram.networks import FREEZE_BN_STATS, HEAD, Blueprint, FlatNetwork, Outputs
 from engram.parts.augmentation import AUGMENT, BLACK_AROUND, augment, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
@@ -47,8 +47,9 @@ class GradientLearner(Learner):
 
     epochs, iterations, batch, rate, schedule = Fit.epochs, Fit.iterations, Fit.batch, Fit.rate, Fit.schedule
     optimizer, momentum, optimizer_reset = Fit.optimizer, Fit.momentum, Fit.optimizer_reset
-    stop, stop_on, patience = Stopping.stop, Stopping.stop_on, Stopping.patience
+    weight_decay, stop, stop_on, patience = Fit.weight_decay, Stopping.stop, Stopping.stop_on, Stopping.patience
     patience_epochs, look_every, least_epochs = Stopping.patience_epochs, Stopping.look_every, Stopping.least_epochs
+    look_early, freeze_bn_stats = Stopping.look_early, FREEZE_BN_STATS
     loss_over = setting(
         "seen",
         "labels in the training softmax: the task's, all seen, or all there will be",
@@ -135,6 +136,10 @@ class GradientLearner(Learner):
         """What a penalty holds of theta: all of it, or only the trunk where every task has a head of its own."""
         return slice(self.network.trunk_size) if self.needs_task else slice(len(self.network.theta))
 
+    def shared(self) -> list[str]:
+        """The names of the modules that every task has part in."""
+        return list(self.network.trunk.modules_by_name)
+
     def before_step(self, x: Tensor, y: Tensor) -> None:
         """A batch is about to be learned from; `y` are positions among the active outputs."""
 
@@ -173,9 +178,8 @@ class GradientLearner(Learner):
         """Move `network.theta`; the plain gradient stays where it is."""
         theta, grad, pull = self.network.theta, self.network.grad, self.current_pull
         explicit = pull is not None and self.penalty_step == "explicit"
-        self.optimiser.step(
-            theta, pull.with_gradient(theta, grad) if pull and explicit else grad, *self.network.trained
-        )
+        parts = self.network.trained_with(self.active) if self.weight_decay else self.network.trained
+        self.optimiser.step(theta, pull.with_gradient(theta, grad) if pull and explicit else grad, *parts)
         if pull is not None and not explicit:
             pull.apply_implicitly(theta, self.optimiser.rate)
 
@@ -275,6 +279,8 @@ class GradientLearner(Learner):
                 self._plain_grad = torch.zeros_like(self.network.grad)
                 self.sample_flops = self.sample_flops // (1 + BACKWARD) * (1 + 2 * BACKWARD)
         self.current_pull = self.pull() if self.strength else None
+        frozen = self.freeze_bn_stats and len(self.outputs.tasks) > 1
+        self.network.freeze_statistics(self.shared() if frozen else ())
 
     def _active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor, Tensor | None]:
         """The outputs in the training softmax, and for every class its place among them. Where the softmax runs over a

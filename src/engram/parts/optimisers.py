@@ -20,8 +20,8 @@ class Optimiser:
 
     slots: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, rate: float, momentum: float = 0.0):
-        self.rate, self.momentum = rate, momentum
+    def __init__(self, rate: float, momentum: float = 0.0, weight_decay: float = 0.0):
+        self.rate, self.momentum, self.weight_decay = rate, momentum, weight_decay
         self.steps = 0
         self.vectors: dict[str, Tensor] = {}
 
@@ -40,10 +40,11 @@ class Optimiser:
             self.steps = 0
 
     def step(self, theta: Tensor, grad: Tensor, *parts: slice) -> None:
-        """Move the chosen parts of theta along its gradient."""
+        """Move the chosen parts of theta along its gradient, and a little towards zero where weights decay."""
         self.steps += 1
         for part in parts:
-            self._move(theta[part], grad[part], *(self.vectors[name][part] for name in self.slots))
+            whole = grad[part].add(theta[part], alpha=self.weight_decay) if self.weight_decay else grad[part]
+            self._move(theta[part], whole, *(self.vectors[name][part] for name in self.slots))
 
     def _move(self, theta: Tensor, grad: Tensor, *slots: Tensor) -> None:
         raise NotImplementedError

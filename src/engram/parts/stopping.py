@@ -9,8 +9,9 @@ from torch import Tensor
 
 from engram.core import Lesson
 from engram.errors import BadData
-from engram.settings import apply, setting
+from engram.settings import apply, defaults, setting
 
+EARLY = (0, 1, 2, 3, 4, 5, 10)  # steps of Veniat et al. 2021: a network that needs no training is then the best one
 BEST = "best."  # how names of what will be restored begin in a state
 
 
@@ -42,10 +43,13 @@ class Stopping:
     patience = setting(300, "steps without a rise of validation accuracy after which a task ends", at_least=1)
     patience_epochs = setting(0, "epochs without such a rise that a task is given at least", at_least=0)
     look_every = setting(0, "steps between two looks at validation accuracy; 0 is an epoch", at_least=0)
+    look_early = setting(
+        False, f"also look after {', '.join(map(str, EARLY[:-1]))} and {EARLY[-1]} steps (Veniat et al. 2021)"
+    )
     least_epochs = setting(0, "epochs before which no task ends by stop=patience", at_least=0)
 
     def __init__(self, values: Mapping[str, Any]):
-        apply(self, values)
+        apply(self, defaults(Stopping) | dict(values))
         self.clear()
 
     def clear(self) -> None:
@@ -67,7 +71,9 @@ class Stopping:
 
     def is_due(self, step: int, per_epoch: int) -> bool:
         """Whether validation accuracy is looked at after so many steps."""
-        return step % (self.look_every or per_epoch) == 0
+        if self.look_early and step in EARLY:
+            return True
+        return step > 0 and step % (self.look_every or per_epoch) == 0
 
     def look(self, accuracy: float, step: int, per_epoch: int, network: Network) -> None:
         """Keep the network where it is better than ever; else say when patience is over (`stopped_at`)."""
