@@ -32,6 +32,8 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("si", {"network": CONSTANT_FEL, "strength": 0.1}),
     ("ewc", {"network": LWTA}),
     ("finetune", {"stop": "patience", "patience": 4, "look_early": True, "weight_decay": 0.01, "heads": "per-task"}),
+    ("er", {"buffer": "reservoir", "memory": 4}),
+    ("er", {"heads": "growing", "loss_over": "task", "stop": "patience", "patience": 3, "look_every": 2}),
 ]
 
 
