@@ -72,7 +72,7 @@ class ER(GradientLearner):
         self.replay.keep(*self.pending.pop(), self._source("reservoir"))
 
     def _source(self, purpose: str) -> torch.Generator:
-        return generator(self.seed, purpose, self.replay.present, self.step)
+        return generator(self.seed, purpose, self.replay.present, self.step or 0)
 
     def end(self, lesson: Lesson) -> None:
         self.replay.finish(len(lesson.train))
