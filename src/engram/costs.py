@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from engram.core import State
-from engram.networks import HEAD, FlatNetwork
+from engram.networks import HEAD, FlatNetwork, Trunk
 from engram.networks.expansion import Expansion
 
 BACKWARD = 2  # forward passes that a backward pass counts as
@@ -135,16 +135,26 @@ def step_flops(network: FlatNetwork, shape: tuple[int, ...], rows: int) -> int:
     the gradient of everything from the first trained block on, and the weights' own gradients of trained ones that
     have something to train, which a fixed expansion has not."""
     total, calls = _by_layer(network.trunk, shape)
-    blocks = dict.fromkeys(network.trunk.modules_by_name, 0)
-    for name, layers in network.trunk.modules_by_name.items():
-        inside = {module for layer in layers for module in layer.modules()}
-        blocks[name] = sum(flops for layer, flops in calls if layer in inside)
+    blocks = {name: sum(each) for name, each in _by_module(network.trunk, calls).items()}
     blocks[HEAD] = head_flops(network, rows)
     total += blocks[HEAD]
     before = itertools.takewhile(lambda name: not network.is_trained(name), blocks)
     empty = [name for name, span in network.blocks.items() if name != HEAD and span.start == span.stop]
     frozen = [name for name in blocks if name in empty or not network.is_trained(name)]
     return 3 * total - sum(blocks[name] for name in (*before, *frozen))
+
+
+def module_flops(trunk: Trunk, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """For each module the operations of one sample, and of these its first layer's: which needs no gradient of what
+    goes in where the modules before are frozen."""
+    found = _by_module(trunk, _by_layer(trunk, shape)[1]).values()
+    return [(sum(each), each[0] if each else 0) for each in found]
+
+
+def _by_module(trunk: Trunk, calls: Sequence[Call]) -> dict[str, list[int]]:
+    """The operations of every layer that has some, by module."""
+    inside = {name: {m for layer in layers for m in layer.modules()} for name, layers in trunk.modules_by_name.items()}
+    return {name: [flops for layer, flops in calls if layer in layers] for name, layers in inside.items()}
 
 
 def solve_flops(size: int, columns: int) -> int:

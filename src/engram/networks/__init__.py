@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from engram.networks.devices import find_device
-from engram.networks.flat import FREEZE_BN_STATS, HEAD, FlatNetwork, Outputs
+from engram.networks.flat import FREEZE_BN_STATS, HEAD, FlatNetwork, Outputs, head_scores
 from engram.networks.module import Module, adopt, is_network
 from engram.networks.trunk import Trunk
 from engram.own import Registry, in_folder
@@ -39,6 +39,7 @@ __all__ = [
     "Outputs",
     "Trunk",
     "find_device",
+    "head_scores",
     "network_class",
 ]
 
@@ -84,7 +85,11 @@ class Blueprint:
 
     def build(self, shape: tuple[int, ...], seed: int) -> FlatNetwork:
         """A freshly initialised network without outputs. The same seed gives the same weights on every device."""
-        return FlatNetwork(network_class(self.name)(shape, seed, self.settings).to(self.device))
+        return FlatNetwork(self.trunk(shape, seed))
+
+    def trunk(self, shape: tuple[int, ...], seed: int) -> Trunk:
+        """Its trunk alone."""
+        return network_class(self.name)(shape, seed, self.settings).to(self.device)
 
 
 @lru_cache(maxsize=4096)

@@ -180,11 +180,10 @@ class FlatNetwork:
 
     def scores(self, features: Tensor, outputs: Outputs | None = None) -> Tensor:
         """The head's outputs, all or some; a masked one scores −∞."""
-        features = F.pad(features, (0, 1), value=1.0)
         if outputs is None:
-            return F.linear(features, self.head)
+            return head_scores(features, self.head)
         whole = outputs.start == 0 and outputs.stop == self.rows
-        scores = F.linear(features, self.head if whole else self.head[outputs.start : outputs.stop])
+        scores = head_scores(features, self.head if whole else self.head[outputs.start : outputs.stop])
         return scores if outputs.mask is None else scores + outputs.mask
 
     def buffers(self, blocks: Collection[str] | None = None) -> dict[str, Tensor]:
@@ -266,3 +265,8 @@ class FlatNetwork:
             yield next(name for name, stop in inner if self.span(parameter).stop <= stop), parameter
         yield HEAD, self.head
         yield from self.appended.items()
+
+
+def head_scores(features: Tensor, head: Tensor) -> Tensor:
+    """The outputs of a head, of which a row is one output's weights, then its bias."""
+    return F.linear(F.pad(features, (0, 1), value=1.0), head)

@@ -61,6 +61,8 @@ class Trunk(nn.Module):
     bits: ClassVar[int] = 0  # raised by every change of this network alone that changes its bits: part of its keys
     channels_last: ClassVar[bool] = False  # images go in pixel by pixel, which convolutions of many channels do faster
     features: int
+    begins = 0  # the module with which it begins: later ones take what those before them give
+    home = torch.device("cpu")  # where it is if it has no parameters
 
     init = setting(
         "uniform",
@@ -99,13 +101,13 @@ class Trunk(nn.Module):
     def laid_out(self, x: Tensor) -> Tensor:
         """Samples as the first layer is to find them in memory."""
         # a clone, because images of one channel lie both ways at once until their strides say which
-        return x.clone(memory_format=torch.channels_last) if self.channels_last else x
+        return x.clone(memory_format=torch.channels_last) if self.channels_last and not self.begins else x
 
     @property
     def device(self) -> torch.device:
-        """Where its parameters and buffers are; the CPU if it has none."""
+        """Where its parameters and buffers are."""
         first = next(chain.from_iterable((self.parameters(), self.buffers())), None)
-        return torch.device("cpu") if first is None else first.device
+        return self.home if first is None else first.device
 
     @property
     def draws(self) -> bool:
