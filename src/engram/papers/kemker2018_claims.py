@@ -40,11 +40,12 @@ def _printed(kind: str, data: str) -> dict[str, float]:
     return dict(sorted(known.items(), key=lambda item: -item[1]))
 
 
-def near(model: str, kind: str, data: str = "MNIST") -> Claim:
+def near(model: str, kind: str, data: str = "MNIST", row: str = "") -> Claim:
+    """Of the published value of a model; `row` is ours if it has another name."""
     value = _printed(kind, data)[model]
     return Claim(
-        f"{data}, {kind}: Ω all of {model} is within {NEAR:.2f} of the published {value:.3f}",
-        lambda rows: abs(_all(rows, model, data, kind) - value) <= NEAR,
+        f"{data}, {kind}: Ω all of {row or model} is within {NEAR:.2f} of the published {value:.3f}",
+        lambda rows: abs(_all(rows, row or model, data, kind) - value) <= NEAR,
     )
 
 
@@ -142,6 +143,7 @@ _CLAIMS: Mapping[str, tuple[Claim, ...]] = defaultdict(
     {
         "table2": (
             *(near(model, kind) for kind, compared in COMPARED.items() for model in compared),
+            near("FEL", INCREMENTAL, row="FEL-SGD"),
             *(claim for kind in KINDS for data in DATA[kind] for claim in ranking(kind, data)),
             *(best(["EWC"] if data == "CUB" else ["PathNet"], PERMUTATION, data) for data in DATA[PERMUTATION]),
             *(best(GEPPNETS, INCREMENTAL, data) for data in DATA[INCREMENTAL]),
@@ -182,12 +184,17 @@ def _reason(model: str, data: str, kind: str) -> str:
 UNKNOWN = "No reason is known."
 OTHER_FEATURES = "Other features than the paper's, and of sounds a fifth of its training data."
 REASONS = {
-    ("EWC", PERMUTATION): (
-        "Ours keeps a penalty for every session, the paper's size is that of two networks. The row EWC-last has one "
-        "penalty, of the last session; on permuted digits that brought Ω base from 0.55 near the MLP's (0.33, 0.30)."
+    ("FEL", INCREMENTAL): (
+        "With the published optimiser and rate the first steps on one class take all outputs away from the others; "
+        "looking at validation accuracy after every step, fewer units that fire, fewer connections, constant values "
+        "and moments that are kept left Ω all below 0.19. The row FEL-SGD has plain steps of the same rate."
     ),
     ("GeppNet", PERMUTATION): (
         "Half of a later session draws from all data here, which the paper leaves open, and permutations are learned "
         "that the paper's map did not learn; GeppNet+STM, which learns in sleep only, comes nearer."
+    ),
+    ("PathNet", PERMUTATION): (
+        "After three or four sessions all modules are frozen here, and later sessions learn a head only; the paper's "
+        "PathNet forgets a third of the first session and learns the later ones better."
     ),
 }
