@@ -85,6 +85,13 @@ def test_state_survives_text(kind):
     assert (copy.names, copy.tasks) == (layer.names, layer.tasks)
 
 
+@pytest.mark.parametrize("kind", ["growing", "masked", "per-task"])
+def test_a_state_of_pairs_as_older_versions_wrote_is_read(kind):
+    layer, copy = _layer(kind), OutputLayer(kind, (4, 2, 0, 1, 3))
+    copy.load(json.loads(json.dumps({"names": layer.names, "tasks": list(layer.tasks.items())})))
+    assert (copy.names, copy.tasks, copy.state()) == (layer.names, layer.tasks, layer.state())
+
+
 def test_many_classes_take_linear_time():
     """With 100,000 classes the square of it took minutes."""
     layer, began = OutputLayer("growing", range(100_000)), time.process_time()
