@@ -171,6 +171,7 @@ def fisher_work(x: Tensor, y: Tensor) -> tuple[Work, Work]:
 def method_contests(x: Tensor, y: Tensor, turns: int) -> Iterator[Contest]:
     """Learners with Adam against plain training."""
     usual = {"finetune": 1.05, "ewc": 1.25, "si": 1.30, "ewc++": 1.30, "rwalk": 1.45, "icarl": 1.15}
+    usual |= {"er": 2.20, "hat": 1.40}  # one learns from twice as many samples
     usual["rehearsal"] = 1.20  # finetune with exemplars among the samples
     sizes = (((256, 256), 64, 20, usual), ((80, 80), 16, 80, {"finetune": 1.25}))
     for widths, batch, count, limits in sizes:
@@ -212,6 +213,9 @@ def convolutional_contests(turns: int) -> Iterator[Contest]:
         ours = learner_steps("finetune", x, y, network, {"batch": 64}, turns)
         plain = plain_steps(x, y, plain_layers(network, layout), ADAM, 64, layout)
         yield Contest(f"{shown} batch 64", chunk(ours, 1), chunk(plain, 1), limit)
+        for learner, limit in (("er", 2.20), ("hat", 1.40)) if name == "ctrl-alexnet" else ():
+            ours = learner_steps(learner, x, y, network, {"batch": 64}, turns)
+            yield Contest(f"{learner} {shown} batch 64", chunk(ours, 1), chunk(plain, 1), limit)
 
 
 class PlainExpansion(nn.Module):

@@ -89,5 +89,5 @@ class ER(GradientLearner):
 
 def _counts(lesson: Lesson) -> list[int]:
     """How many training samples there are of each class."""
-    labels = torch.bincount(lesson.train.y, minlength=max(lesson.classes) + 1)
+    labels = torch.bincount(lesson.train.y.cpu(), minlength=max(lesson.classes) + 1)
     return [int(labels[label]) for label in lesson.classes]

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engram.core import pick
 from engram.settings import apply, setting
 
 NOBODY = -1  # the task of a place that is still empty
@@ -45,29 +46,29 @@ class Replay:
 
     def attend(self, task: int, rows: Sequence[int], counts: Sequence[int]) -> None:
         """The task that samples come from now, with the row of the output layer of each of its classes."""
-        device, sizes = self.row.device, torch.tensor(self._sizes(counts))
-        starts = len(self.row) - sizes.flip(0).cumsum(0).flip(0)  # of the places of each class, which come last
-        self.present, self._rows = task, torch.tensor(rows, device=device)
-        self._sizes_now, self._starts = sizes.to(device), starts.to(device)
+        self.present, self._rows, self._room = task, torch.tensor(rows), torch.tensor(self._sizes(counts))
+        self._starts = len(self.row) - self._room.flip(0).cumsum(0).flip(0)  # the present task's places come last
 
     def _sizes(self, counts: Sequence[int]) -> list[int]:
         return [min(self.memory, count) for count in counts]
 
     def draw(self, most: int, draw: torch.Generator) -> tuple[Tensor, Tensor] | None:
         """Samples of other tasks and their rows, with replacement: as many as there are, and no more than `most`."""
-        others = ((self.task != self.present) & (self.task != NOBODY)).nonzero().squeeze(1)
+        tasks = self.task.cpu()
+        others = ((tasks != self.present) & (tasks != NOBODY)).nonzero().squeeze(1)
         if not len(others):
             return None
-        chosen = others[torch.randint(len(others), (min(len(others), most),), generator=draw).to(others.device)]
-        return self.x.index_select(0, chosen), self.row.index_select(0, chosen).long()
+        chosen = others[torch.randint(len(others), (min(len(others), most),), generator=draw)]
+        return pick(self.x, chosen), pick(self.row, chosen).long()
 
     def keep(self, x: Tensor, rows: Tensor, draw: torch.Generator) -> None:
         """Put samples of the present task where the ring or the reservoir has them."""
         if not len(self.row):
             return
-        which, places = self._ring(rows) if self.buffer == "ring" else self._reservoir(len(rows), draw)
-        self.x.index_copy_(0, places, x.index_select(0, which))
-        self.row.index_copy_(0, places, rows.index_select(0, which).int())
+        which, places = self._ring(rows.cpu()) if self.buffer == "ring" else self._reservoir(len(rows), draw)
+        places = places.to(self.x.device)
+        self.x.index_copy_(0, places, pick(x, which))
+        self.row.index_copy_(0, places, pick(rows, which).int())
         self.task.index_fill_(0, places, self.present)
 
     def _ring(self, rows: Tensor) -> Places:
@@ -75,21 +76,20 @@ class Replay:
         of_class = rows[:, None] == self._rows
         so_far, label = of_class.cumsum(0), of_class.int().argmax(1)
         rank, total = so_far.gather(1, label[:, None]).squeeze(1) - 1, so_far[-1]
-        last = (rank >= (total - self._sizes_now)[label]).nonzero().squeeze(1)
-        came, label = torch.tensor(self.came, device=rows.device), label[last]
+        last = (rank >= (total - self._room)[label]).nonzero().squeeze(1)
+        came, label = torch.tensor(self.came), label[last]
         self.came = (came + total).tolist()
-        return last, self._starts[label] + (came[label] + rank[last]) % self._sizes_now[label]
+        return last, self._starts[label] + (came[label] + rank[last]) % self._room[label]
 
     def _reservoir(self, count: int, draw: torch.Generator) -> Places:
         """Empty places first; then sample n takes the place of another with the chance of places/n."""
-        filled, size = int((self.task != NOBODY).sum()), len(self.task)
+        filled, size = int((self.task.cpu() != NOBODY).sum()), len(self.task)
         numbers = torch.arange(self.seen, self.seen + count, dtype=torch.float64) + 1
         lots = (torch.rand(count, generator=draw, dtype=torch.float64) * numbers).long()
         lots[: size - filled] = torch.arange(filled, min(size, filled + count))
         self.seen += count
         last = {place: sample for sample, place in enumerate(lots.tolist()) if place < size}  # the later one stays
-        which, places = (torch.tensor(list(part), dtype=torch.long) for part in (last.values(), last))
-        return which.to(self.x.device), places.to(self.x.device)
+        return torch.tensor(list(last.values()), dtype=torch.long), torch.tensor(list(last), dtype=torch.long)
 
     def finish(self, samples: int) -> None:
         """A task of so many training samples has ended: they count once, however often they came."""
