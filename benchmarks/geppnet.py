@@ -1,12 +1,10 @@
 """How many samples a second GeppNet learns, and how many times that is of the same rule written out for one sample.
 
-    python benchmarks/geppnet.py [--json] [--rounds N] [--cub]
+    python benchmarks/geppnet.py [--json] [--rounds N]
 
 CPU time on one thread, 23 × 23 units, MNIST (`engram data fetch mnist`); both contestants in turn in one process. The
 learner runs its real `learn`: at its beginning, where every sample moves the whole map, and after the ordering, where
 map and readout learn together. At least 8,000 a second are wanted of both on an idle core.
-
-`--cub` runs Kemker's incremental experiment on `cub200-lite0` instead (101 sessions), which may take 15 minutes.
 """
 
 from __future__ import annotations
@@ -14,14 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
 import torch
 
-import engram
 from engram.core import Lesson, Outline, Split, Step
 from engram.datasets import load
 from engram.learners.geppnet import BLOCK, GeppNet
@@ -32,7 +28,6 @@ STEPS = 20  # of the learner in a round
 ORDERING, WARM_UP = 150, 5  # steps that are not measured: until the map is ordered, and until all is in the caches
 PLAIN = 64  # samples of the plain loop in a round
 WANTED = 8000
-CUB_SECONDS = 15 * 60
 
 
 def lesson() -> Lesson:
@@ -94,21 +89,13 @@ def speeds(rounds: int) -> dict[str, dict[str, float | bool]]:
     }
 
 
-def cub() -> dict[str, dict[str, float | bool]]:
-    """CPU seconds of everything: reading, learning, measuring after every session, saving."""
-    with tempfile.TemporaryDirectory() as folder:
-        taken = seconds(lambda: engram.run("incremental-cub200-lite0", "geppnet", store=folder))
-    return {"101 sessions of CUB": {"seconds": taken, "ok": taken <= CUB_SECONDS}}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--cub", action="store_true")
     options = parser.parse_args()
     with one_thread():
-        table = cub() if options.cub else speeds(options.rounds)
+        table = speeds(options.rounds)
     if options.json:
         print(json.dumps(table))
         return

@@ -140,6 +140,9 @@ class Told(Plain):
         ((0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 0.5, 0.4, 0.4), {"patience": 11, "look_early": True}, 12, 0),
         ((0.5, 0.6, 0.1, 0.1, 0.1, 0.1, 0.7, 0.4, 0.4, 0.4), {"patience": 12, "look_early": True}, 18, 6),
         ((0.5, 0.6, 0.1), {"patience": 1, "look_early": True}, 2, 1),
+        ((0.5, 1.0), {"patience": 4, "look_every": 2, "stop_at": 1.0}, 4, 1),
+        ((0.5, 0.9, 0.9), {"patience": 2, "look_every": 2, "stop_at": 1.0}, 6, 1),
+        ((0.95,), {"patience": 4, "look_every": 2, "stop_at": 0.9, "least_epochs": 2}, 2, 0),
     ],
 )
 def test_patience_and_the_best_state(accuracies, settings, steps, best, digits_lessons):

@@ -49,7 +49,7 @@ class GradientLearner(Learner):
     optimizer, momentum, optimizer_reset = Fit.optimizer, Fit.momentum, Fit.optimizer_reset
     weight_decay, stop, stop_on, patience = Fit.weight_decay, Stopping.stop, Stopping.stop_on, Stopping.patience
     patience_epochs, look_every, least_epochs = Stopping.patience_epochs, Stopping.look_every, Stopping.least_epochs
-    look_early, freeze_bn_stats = Stopping.look_early, FREEZE_BN_STATS
+    stop_at, look_early, freeze_bn_stats = Stopping.stop_at, Stopping.look_early, FREEZE_BN_STATS
     loss_over = setting(
         "seen",
         "labels in the training softmax: the task's, all seen, or all there will be",

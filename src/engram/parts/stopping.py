@@ -46,6 +46,12 @@ class Stopping:
     look_early = setting(
         False, f"also look after {', '.join(map(str, EARLY[:-1]))} and {EARLY[-1]} steps (Veniat et al. 2021)"
     )
+    stop_at = setting(
+        0.0,
+        "stop=patience: validation accuracy at which a task ends at once, as 1, after which none can rise; 0 for none",
+        at_least=0,
+        at_most=1,
+    )
     least_epochs = setting(0, "epochs before which no task ends by stop=patience", at_least=0)
 
     def __init__(self, values: Mapping[str, Any]):
@@ -76,11 +82,14 @@ class Stopping:
         return step > 0 and step % (self.look_every or per_epoch) == 0
 
     def look(self, accuracy: float, step: int, per_epoch: int, network: Network) -> None:
-        """Keep the network where it is better than ever; else say when patience is over (`stopped_at`)."""
+        """Keep the network where it is better than ever; say when it is good enough or patience is over
+        (`stopped_at`)."""
         if accuracy > self.best:
             self.best, self.best_step = accuracy, step
             self.kept = {"theta": network.theta.clone()}
             self.kept |= {f"buffers.{name}": value.clone() for name, value in network.buffers().items()}
+            if 0 < self.stop_at <= accuracy:
+                self.stopped_at = step
         elif step - self.best_step >= self._patience(per_epoch) and step >= self.least_epochs * per_epoch:
             self.stopped_at = step
 
