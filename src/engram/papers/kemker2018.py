@@ -33,9 +33,9 @@ from engram.papers.kemker2018_more import (
 )
 from engram.papers.kemker2018_tables import (
     NEW,
-    ShownTable,
     accuracy_table,
     average_table,
+    long_form,
     omega_tables,
     published,
     size_tables,
@@ -44,6 +44,7 @@ from engram.papers.kemker2018_tables import (
 from engram.papers.kemker2018_words import BUDGET, CUT, TIMES, about, caveats
 from engram.papers.paper import Experiment, Paper, Question
 from engram.papers.published import printed
+from engram.papers.shown_table import ShownTable
 from engram.reports.content import Column
 
 Capacities = Mapping[str, tuple[str, tuple[Any, ...]]]
@@ -244,7 +245,7 @@ def _omegas(cells: _Cells, tier: str) -> list[Experiment]:
     """What is made of the cells of Table 2."""
     every, timed = cells.of(*KINDS), cells.of(PERMUTATION, INCREMENTAL)
     permuted, incremental, both = (cells.of(kind) for kind in KINDS)
-    told: dict[str, Any] = {"long": True, "remarks": remarks(tier)}
+    told: dict[str, Any] = {"whole": long_form, "remarks": remarks(tier)}
     drawn: dict[str, Any] = {"figure": curves, "shown": omega_tables}
     overall: dict[str, Any] = {**drawn, "figure": partial(curves, wanted=(ALL,))}
     return [

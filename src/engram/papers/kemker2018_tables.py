@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 from engram.metrics import spread
 from engram.papers.cross_table import Cell, Cells, by_cell
@@ -19,10 +17,10 @@ from engram.papers.kemker2018_models import (
     SHAPES,
     numbers,
 )
-from engram.papers.paper import Answer, Experiment
+from engram.papers.paper import Answer
 from engram.papers.published import printed
 from engram.record import Record
-from engram.reports.content import Column, Drawing, Number, Table, TableRow
+from engram.reports.content import Column, Number, Table, TableRow
 from engram.reports.summary import done
 
 TITLES = {
@@ -37,39 +35,6 @@ FAIR, LOWEST = "omega_all_fair", "omega_all_fair_lowest"
 SHORT = {PERMUTATION: "perm", INCREMENTAL: "inc", MULTIMODAL: "mm"}
 MEGA = 1e6
 PRINTED_AS = {PERMUTATION: "data_permutation", INCREMENTAL: "incremental_class", MULTIMODAL: "multi_modal"}
-
-
-@dataclass(frozen=True)
-class ShownTable(Experiment):
-    """A table that is made of the answers by `shown`; of several, the first is the data, unless `long` makes it."""
-
-    shown: Callable[[Sequence[Answer]], Sequence[Table]] = lambda answers: ()
-    long: bool = False
-    remarks: Callable[[Sequence[Answer]], Sequence[str]] = lambda answers: ()
-
-    def tables(self, answers: Sequence[Answer]) -> tuple[Table, ...]:
-        return tuple(self.shown(answers))
-
-    def data(self, answers: Sequence[Answer]) -> Table:
-        return long_form(answers) if self.long else self.tables(answers)[0]
-
-    def settings(self, answers: Sequence[Answer]) -> dict[str, dict[str, Any]]:
-        """A model once, unless experiments or data differ."""
-        if not all(isinstance(answer.question, Cell) for answer in answers):
-            return super().settings(answers)
-        found = {key: answer.settings() for key, answer in by_cell(answers).items()}
-        own = {model: [other for (m, _, _), other in found.items() if m == model] for model, _, _ in found}
-        same = {model for model, several in own.items() if all(other == several[0] for other in several)}
-        return {m if m in same else f"{m}, {data}, {kind}": values for (m, data, kind), values in found.items()}
-
-    def notes(self, answers: Sequence[Answer]) -> tuple[str, ...]:
-        return tuple(self.remarks(answers))
-
-    def picture(self, answers: Sequence[Answer]) -> Drawing | None:
-        """Only one of its own, which needs no runs if the experiment has none."""
-        if self.figure is None or (self.questions and super().picture(answers) is None):
-            return None
-        return self.figure(answers)
 
 
 def published(model: str, data: str, kind: str, table: str = "table2") -> dict[str, float]:

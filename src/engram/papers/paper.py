@@ -106,7 +106,7 @@ def at_least(label: str, value: float, metric: str = "average_accuracy") -> Clai
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure of a paper. A tier that is not the published setting has no claims. What it says is a
+    """A table or figure of a paper. The tier quick claims nothing. What it says is a
     `section`; how that looks is not known here."""
 
     name: str

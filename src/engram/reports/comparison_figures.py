@@ -68,7 +68,8 @@ def draw_curves(content: Curves) -> Any:
             few = {"marker": MARKERS[place % len(MARKERS)], "markersize": 3} if len(values) < 20 else {}
             panel.plot(range(1, len(values) + 1), values, color=f"C{place % 10}", label=label, linewidth=1.3, **few)
         dashed = content.dashed.get((row, column), ())
-        panel.plot(range(1, len(dashed) + 1), dashed, color="black", linestyle="--", linewidth=1, label="offline")
+        if dashed:
+            panel.plot(range(1, len(dashed) + 1), dashed, color="black", linestyle="--", linewidth=1, label="offline")
         panel.set_title(harmless(f"{row}: {column}"), fontsize=9, parse_math=False)
         panel.set_ylim(-0.03, 1.03)
         panel.grid(axis="y", alpha=0.25)

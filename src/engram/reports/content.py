@@ -126,7 +126,31 @@ class Squares:
     bar: str
 
 
-Drawing = TaskPanels | Plane | Series | Phases | Spans | Curves | Squares
+@dataclass(frozen=True)
+class Bars:
+    """A panel a title with a bar a label, all on one scale."""
+
+    across: Column
+    panels: Mapping[str, Mapping[str, Number]]
+
+
+@dataclass(frozen=True)
+class Radar:
+    """Several dimensions at once: for each label a value from 0 (the middle) to 1 (the rim) on every axis."""
+
+    axes: tuple[str, ...]
+    lines: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Graphs under their titles: for every task the modules that it goes through, one a layer, as numbers within the
+    layer. A module that two tasks have is the same one."""
+
+    graphs: Mapping[str, Mapping[str, Sequence[int]]]
+
+
+Drawing = TaskPanels | Plane | Series | Phases | Spans | Curves | Squares | Bars | Radar | Paths
 
 
 @dataclass(frozen=True)

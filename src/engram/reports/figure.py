@@ -11,7 +11,20 @@ from engram import files
 from engram.errors import BadSetting
 from engram.record import Record
 from engram.reports.comparison_figures import draw_curves, draw_plane, draw_series, draw_squares
-from engram.reports.content import Curves, Drawing, Phases, Plane, Series, Spans, Squares, TaskPanels
+from engram.reports.content import (
+    Bars,
+    Curves,
+    Drawing,
+    Paths,
+    Phases,
+    Plane,
+    Radar,
+    Series,
+    Spans,
+    Squares,
+    TaskPanels,
+)
+from engram.reports.learner_figures import draw_bars, draw_paths, draw_radar
 from engram.reports.progress_figure import draw_panels, progress
 from engram.reports.two_task_figures import draw_phases, draw_spans
 
@@ -23,6 +36,9 @@ DRAWN_BY: dict[type, Callable[[Any], Any]] = {
     Spans: draw_spans,
     Curves: draw_curves,
     Squares: draw_squares,
+    Bars: draw_bars,
+    Radar: draw_radar,
+    Paths: draw_paths,
 }
 DOTS_PER_INCH = 130
 

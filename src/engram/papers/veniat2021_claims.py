@@ -1,0 +1,216 @@
+"""What Veniat et al. 2021 find, and what we want beyond it, as sentences that are held or not held."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from engram.metrics import spread
+from engram.papers.cross_table import Cells, by_cell
+from engram.papers.paper import Answer, ByLabel, Claim
+from engram.papers.veniat2021_figures import path_of, reused
+from engram.papers.veniat2021_models import AGAIN, INDEPENDENT, MODELS, MODULAR, STANDARD, TRANSFER, WIDE
+from engram.papers.veniat2021_tables import (
+    AVERAGE,
+    COMPUTE,
+    FORGETTING,
+    GAIN,
+    SIZE,
+    Measure,
+    first,
+    last,
+    models,
+    over_streams,
+    pairs,
+    published,
+    published_rows,
+    transfer_streams,
+    value,
+)
+
+CLAIMING = ("small", "paper")
+SHARE, LITTLE, CLEARLY = 0.8, -0.05, 0.1
+MODULES = 6  # of seven
+NEVER_FORGETS = (INDEPENDENT, "New-head freeze", "New-leg freeze", "PNN", "MNTDP-S", "MNTDP-S (k=all)", MODULAR, WIDE)
+LONG_ORDER = (
+    MODULAR,
+    "MNTDP-S",
+    INDEPENDENT,
+    "New-head freeze",
+    "HAT (Wide) * †",
+    "Online EWC †",
+    "HAT * †",
+    "Finetune",
+)
+
+
+def claims_of(tier: str) -> Mapping[str, tuple[Claim, ...]]:
+    """Of the tiers that have the paper's sizes of tasks."""
+    return _CLAIMS if tier in CLAIMING else defaultdict(tuple)
+
+
+def _said(text: str, holds: Callable[[Cells], bool]) -> Claim:
+    """A sentence about learners on streams."""
+    return Claim(text, lambda rows: holds(_cells(rows)))
+
+
+def _cells(rows: ByLabel) -> Cells:
+    return by_cell(list(rows.values()))
+
+
+def _mean(cells: Cells, model: str, measure: Measure) -> float:
+    """Over the five transfer streams."""
+    found = over_streams(cells, model, measure)
+    if found is None or len(transfer_streams(cells)) < len(TRANSFER):
+        raise KeyError(model)
+    return found.mean
+
+
+def _possible(cells: Cells, stream: str) -> float:
+    """What knowing the first task can bring on the last: the accuracy that was reached on the first, less what a
+    network of its own reaches on the last."""
+    found = [first(p.record) - last(p.alone) for p in pairs(cells, MODULAR, stream) if p.alone is not None]
+    return spread(found)["mean"]
+
+
+def transfers(stream: str) -> Claim:
+    return _said(
+        f"{stream}: T of MNTDP-D is at least {SHARE:g} of what is possible, accuracy on task 1 less Independent's on "
+        "the last",
+        lambda cells: value(cells, MODULAR, stream, GAIN) >= SHARE * _possible(cells, stream),
+    )
+
+
+def remembered(stream: str) -> Claim:
+    retaining = (MODULAR, "New-head freeze", "EWC †")
+    return _said(
+        f"{stream}: T of MNTDP-D, New-head freeze and EWC is at least {CLEARLY:g}",
+        lambda cells: all(value(cells, model, stream, GAIN) >= CLEARLY for model in retaining),
+    )
+
+
+def unharmed(stream: str) -> Claim:
+    return _said(
+        f"{stream}: T of MNTDP-D is at least {LITTLE:g}",
+        lambda cells: value(cells, MODULAR, stream, GAIN) >= LITTLE,
+    )
+
+
+def _reuses(cells: Cells) -> bool:
+    found = [pair.record for pair in pairs(cells, MODULAR, "S-")]
+    if not found:
+        raise KeyError(MODULAR)
+    return all(reused(newest, earlier) >= MODULES for *earlier, newest in map(path_of, found))
+
+
+def _best_on(cells: Cells) -> int:
+    """On how many streams no other of the paper's learners that are there is as good as MNTDP-D."""
+    others = [model for model in models(cells) if model in MODELS and model != MODULAR and not MODELS[model].ours]
+    return sum(
+        value(cells, MODULAR, stream, AVERAGE) > max(value(cells, other, stream, AVERAGE) for other in others)
+        for stream in TRANSFER
+    )
+
+
+def _never_forget(cells: Cells) -> bool:
+    there = [(model, stream) for model, stream, _ in cells if model in NEVER_FORGETS]
+    return all(FORGETTING.read(pair) == 0 for key in there for pair in pairs(cells, *key))
+
+
+def _is_best(model: str, stream: str, measure: Measure) -> Callable[[Cells], bool]:
+    def holds(cells: Cells) -> bool:
+        others = [other for other in models(cells) if other in MODELS and not MODELS[other].ours]
+        return value(cells, model, stream, measure) >= max(value(cells, other, stream, measure) for other in others)
+
+    return holds
+
+
+def _in_order(cells: Cells) -> bool:
+    """Of the learners that were trained, at least three."""
+    there = [model for model in LONG_ORDER if model in models(cells)]
+    if len(there) < 3:
+        raise KeyError("S_long")
+    means = [value(cells, model, "S_long", AVERAGE) for model in there]
+    return all(better > worse for better, worse in pairwise(means))
+
+
+def shares_little(stream: str) -> Claim:
+    return _said(
+        f"{stream}: MNTDP-D shares hardly anything (memory at least 0.9 of Independent's)",
+        lambda cells: value(cells, MODULAR, stream, SIZE) >= 0.9,
+    )
+
+
+_TRANSFER_CLAIMS = (
+    *map(transfers, AGAIN),
+    Claim(f"S-: the last task of MNTDP-D reuses at least {MODULES} modules of 7", lambda rows: _reuses(_cells(rows))),
+    *map(unharmed, ("S_pl", "S+")),
+    _said("Finetune forgets: F at most −0.25 on average", lambda cells: _mean(cells, "Finetune", FORGETTING) <= -0.25),
+    _said(
+        "MNTDP-D has the best A of the paper's learners on at least four streams", lambda cells: _best_on(cells) >= 4
+    ),
+    _said("F is exactly 0 for Independent, frozen New-head and New-leg, PNN and MNTDP", _never_forget),
+    *map(remembered, AGAIN),
+    _said("S_in: New-leg freeze has the highest T of the paper's learners", _is_best("New-leg freeze", "S_in", GAIN)),
+    _said(
+        f"S_pl: T of EWC and New-head freeze is at most {-CLEARLY:g}",
+        lambda cells: all(value(cells, m, "S_pl", GAIN) <= -CLEARLY for m in ("EWC †", "New-head freeze")),
+    ),
+    _said(
+        "MNTDP-D trains with at most 2.5 times the operations of Independent (published: 4.9 times)",
+        lambda cells: _mean(cells, MODULAR, COMPUTE) <= 2.5,
+    ),
+)
+_BEYOND = (
+    _said("S_in: T of the wide search is at least +0.25", lambda cells: value(cells, WIDE, "S_in", GAIN) >= 0.25),
+    _said("F of the wide search is exactly 0", lambda cells: _mean(cells, WIDE, FORGETTING) == 0),
+    _said(
+        "A of the wide search, mean of five streams, is at least that of MNTDP-D + 0.02",
+        lambda cells: _mean(cells, WIDE, AVERAGE) >= _mean(cells, MODULAR, AVERAGE) + 0.02,
+    ),
+    _said(
+        "A of the wide search, mean of five streams, is above the published 0.64 of MNTDP-D",
+        lambda cells: _mean(cells, WIDE, AVERAGE) > 0.64,
+    ),
+)
+_LONG = (
+    _said("by A the learners rank " + " > ".join(LONG_ORDER) + ", as far as they are there", _in_order),
+    _said(
+        "MNTDP-D keeps less than 0.6 of what Independent keeps",
+        lambda cells: value(cells, MODULAR, "S_long", SIZE) < 0.6,
+    ),
+)
+_CLAIMS: Mapping[str, tuple[Claim, ...]] = defaultdict(
+    tuple,
+    {
+        "table1": _TRANSFER_CLAIMS,
+        "beyond": _BEYOND,
+        "table2": _LONG,
+        "table11": (shares_little(STANDARD[0]),),
+        "table12": (shares_little(STANDARD[1]),),
+    },
+)
+
+FAR = 0.06
+
+
+def remarks(stream: str, table: str, alexnet: bool) -> Callable[[Sequence[Answer]], list[str]]:
+    """A note for every learner whose A is more than 0.06 from the published one, with what is known about why."""
+
+    def noted(answers: Sequence[Answer]) -> list[str]:
+        cells = by_cell(answers)
+        return [
+            f"{model} on {stream}: A {ours:.2f}, published {beside:.2f}. {_reason(model, table, alexnet)}"
+            for model in models(cells)
+            for ours, beside in [(value(cells, model, stream, AVERAGE), published(table, model, AVERAGE))]
+            if beside is not None and abs(ours - beside) > FAR
+        ]
+
+    return noted
+
+
+def _reason(model: str, table: str, alexnet: bool) -> str:
+    if alexnet and model not in published_rows(table):
+        return "The published number is the ResNet's."
+    return "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."

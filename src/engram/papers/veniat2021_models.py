@@ -1,0 +1,202 @@
+"""The learners and streams of Veniat et al. 2021, and how much of them each tier trains.
+
+A learner is marked as in the paper: * has the AlexNet where the others have the ResNet, † is chosen by the whole stream
+where the others are chosen task by task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from engram import datasets
+from engram.learners import LEARNERS
+from engram.streams.drawn import ROLES
+
+ALEXNET, STREAM_LEVEL = " *", " †"
+INDEPENDENT, MODULAR, WIDE = "Independent", "MNTDP-D", "MNTDP-D wide"
+
+
+class Place(NamedTuple):
+    """A stream: what it is made by, the table with its published results, and which family it belongs to."""
+
+    stream: str
+    table: str
+    family: str
+
+
+STREAMS = {
+    "S-": Place("ctrl-minus", "table13", "transfer"),
+    "S+": Place("ctrl-plus", "table14", "transfer"),
+    "S_in": Place("ctrl-in", "table15", "transfer"),
+    "S_out": Place("ctrl-out", "table16", "transfer"),
+    "S_pl": Place("ctrl-pl", "table17", "transfer"),
+    "S_long": Place("ctrl-long", "table18", "long"),
+    "pMNIST": Place("permuted", "table11", "digits"),
+    "CIFAR-100": Place("split", "table12", "classes"),
+}
+TRANSFER = tuple(name for name, place in STREAMS.items() if place.family == "transfer")
+STANDARD = ("pMNIST", "CIFAR-100")
+AGAIN = ("S-", "S_out")  # the last task is the first one again, with few samples
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
+    family. Where `ours`, it is not the paper's."""
+
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    families: tuple[str, ...] = ("transfer", "classes", "digits")
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ours: bool = False
+
+    def on(self, family: str) -> dict[str, Any]:
+        return {**self.settings, **self.own.get(family, {})}
+
+
+_EVERYWHERE = ("transfer", "classes", "digits", "long")
+# As in the released code: batch normalisation of what is shared keeps the statistics of the first task.
+_SHARED = {"freeze_bn_stats": True}
+_TRAINED_ON = {"trunk": "finetune", **_SHARED}
+# Fisher information and heads as in the released configurations; of permuted digits all tasks have the same outputs.
+_EWC = {"heads": "per-task", "fisher_samples": 1024, **_SHARED}
+_ONE_HEAD = {"digits": {"heads": "growing"}}
+_REPLAY = {"memory": 15, **_SHARED}
+_FULLER = {"digits": {"memory": 25, "heads": "growing"}}
+
+MODELS: Mapping[str, Contender] = {
+    INDEPENDENT: Contender("independent", families=_EVERYWHERE),
+    "Finetune": Contender("finetune", {"heads": "shared", **_SHARED}, _EVERYWHERE),
+    "New-head freeze": Contender("new-head", families=_EVERYWHERE),
+    "New-head finetune": Contender("new-head", _TRAINED_ON),
+    "New-leg freeze": Contender("new-leg"),
+    "New-leg finetune": Contender("new-leg", _TRAINED_ON),
+    "EWC †": Contender("ewc", _EWC, own=_ONE_HEAD),
+    "Online EWC †": Contender("online-ewc", {**_EWC, "decay": 0.9}, _EVERYWHERE, own=_ONE_HEAD),
+    "ER (Reservoir) †": Contender("er", {**_REPLAY, "buffer": "reservoir"}, own=_FULLER),
+    "ER": Contender("er", _REPLAY, own=_FULLER),
+    MODULAR: Contender("mntdp-d", families=_EVERYWHERE),
+    MODULAR + ALEXNET: Contender("mntdp-d", families=("transfer", "classes", "long")),
+}
+# The ablation of section 5.3, with what is published about it: how much Δ between the first and the last task falls.
+ABLATION: Mapping[str, Mapping[str, Any]] = {
+    "k = all": {"sources": 0},
+    "random prior": {"prior": "random"},
+    "3 modules": {"modules": 3},
+}
+FALLS = {("random prior", "S-"): -0.2, ("random prior", "S_out"): -0.3, ("3 modules", "S_out"): -0.1}
+FALLS |= {("k = all", "S-"): 0.0, ("k = all", "S_out"): 0.0}
+
+
+def known(family: str) -> dict[str, Contender]:
+    """The learners of a family of streams that the library has."""
+    here = LEARNERS.everything()
+    return {label: model for label, model in MODELS.items() if family in model.families and model.learner in here}
+
+
+def plain(label: str) -> str:
+    """A learner without its marks.
+
+    >>> plain("HAT (Wide) * †")
+    'HAT (Wide)'
+    """
+    return label.removesuffix(STREAM_LEVEL).removesuffix(ALEXNET)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of everything a tier trains. `fit` are settings of all learners, `rates` and `decays` the grid of those
+    that are chosen task by task, `strengths` that of a penalty's weight."""
+
+    fit: Mapping[str, Any]
+    rates: Sequence[float]
+    decays: Sequence[float] = (0.0,)
+    strengths: Sequence[float] = (1.0, 100.0, 10_000.0)
+    networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    streams: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # what differs by stream or family
+    data: Mapping[str, str] = field(default_factory=dict)  # datasets of the standard streams
+    instances: Sequence[int] = (1,)
+    alexnet: bool = False  # all learners on the AlexNet
+    without: Sequence[str] = ()  # learners that are left out
+    shown: Sequence[str] = TRANSFER  # transfer streams of the page; the tables of others are made by their names only
+
+    def options(self, name: str) -> dict[str, Any]:
+        """Those of a stream."""
+        return {**self.streams.get(STREAMS[name].family, {}), **self.streams.get(name, {})}
+
+
+# What stops a task: no rise of validation accuracy for 300 steps, as published; smaller batches have a floor in epochs,
+# without which a large task ends after two of them.
+_STOP = {"stop": "patience", "look_early": True}
+_PAPER = {**_STOP, "patience": 300, "epochs": 300, "batch": 256}
+_SMALL = {**_STOP, "patience": 120, "patience_epochs": 6, "iterations": 2200, "batch": 64}
+_QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 100, "batch": 32}
+_PAPER_GRID: dict[str, Any] = {"rates": (1e-2, 1e-3), "decays": (0.0, 1e-5, 1e-4)}
+_STRENGTHS = (1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1e3, 5e3, 1e4)
+_TEN: Mapping[str, Mapping[str, Any]] = {
+    "digits": {"tasks": 10},
+    "classes": {"tasks": 10, "order": "seeded", "normalised": True},
+}
+_FEW = {"probe": 5}
+
+TIERS: Mapping[str, Scale] = {
+    "quick": Scale(
+        _QUICK,
+        rates=(5e-3,),
+        strengths=(100.0,),
+        networks={
+            "ctrl-resnet": {"width": 8, "side": 16},
+            "ctrl-alexnet": {"width": 4},
+            "mlp": {"widths": "100-100"},
+        },
+        streams={
+            "transfer": {"middle": 1, "large": 100, "small": 20, "test_samples": 20},
+            **dict.fromkeys(("S-", "S_in", "S_out"), _FEW),
+            "long": {"tasks": 3, "large": 20, "test_samples": 20, "validation_copies": 0, "iterations": 30},
+            "digits": {"tasks": 3},
+            "classes": {"tasks": 2, "normalised": True, "side": 0, "iterations": 30},
+        },
+        data={"digits": "digits", "classes": "digits"},
+        without=(
+            "New-head finetune",
+            "New-leg finetune",
+            "EWC †",
+            "ER (Reservoir) †",
+            "MNTDP-S (k=all)",
+            "MNTDP-D *",
+            "HAT (Wide) * †",
+        ),
+        shown=("S-", "S_in"),
+    ),
+    "small": Scale(
+        _SMALL,
+        rates=(5e-3, 2e-3),
+        networks={
+            "ctrl-resnet": {"width": 16, "side": 16},
+            "ctrl-alexnet": {"width": 16},
+            "mlp": {"widths": "1000-1000"},
+        },
+        streams={
+            "transfer": {"test_samples": 100},
+            "long": {"large": 60, "test_samples": 100},
+            **_TEN,
+        },
+    ),
+    "alexnet": Scale(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),
+    "paper": Scale(_PAPER, strengths=_STRENGTHS, streams=_TEN, instances=(1, 2, 3), **_PAPER_GRID),
+}
+CIFAR = ("cifar100", ROLES["cifar100"].stand_in)
+
+
+def dataset_of(name: str, scale: Scale) -> str | None:
+    """The dataset of a standard stream, or what stands in for it; None where the stream finds its own."""
+    family = STREAMS[name].family
+    if family not in ("digits", "classes"):
+        return None
+    return scale.data.get(family) or ("mnist" if family == "digits" else next(filter(is_here, CIFAR), CIFAR[-1]))
+
+
+def is_here(name: str) -> bool:
+    return name in datasets.names() and bool(datasets.describe(name)["available"])

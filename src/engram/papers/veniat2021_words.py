@@ -1,0 +1,58 @@
+"""What a reader of the reproduction of Veniat et al. 2021 is told, by tier."""
+
+from __future__ import annotations
+
+
+def about(tier: str, dataset: str | None) -> str:
+    return (
+        "Streams of tasks that ask one question each: does the last task (of which there are few samples, on most "
+        "streams) profit from the first? T is its accuracy less that of Independent, a network of its own for every "
+        "task; A is the mean accuracy on all tasks at the end, F what was lost of earlier ones (negative is bad), "
+        "LCA@5 how much is known after the first five mini-batches. Memory is what a learner must keep, operations are "
+        "those of training what was chosen; both are also shown as a share of Independent's on the same stream. "
+        "Learners with a † are chosen by validation accuracy at the end of the whole stream, all others task by task; "
+        "those with a * have the AlexNet, the others the ResNet (on permuted digits a perceptron). "
+        "What is called wide is ours: a search that may renew the first modules too."
+    )
+
+
+def caveats(tier: str, dataset: str | None) -> str:
+    return f"{SIZES[tier]} {GENERAL}"
+
+
+SIZES = {
+    "quick": (
+        "The tier `quick` has a ResNet of 8 channels on images of 16 × 16 pixels, three tasks of few samples and at "
+        "most 100 steps a task, and claims nothing. Where a dataset is not on the machine, small digits take all parts."
+    ),
+    "small": (
+        "The tier `small` has the paper's numbers of training samples, a ResNet of 16 channels on images of 16 × 16 "
+        "pixels, batches of 64, two rates and no weight decay. A task ends after 120 steps and six epochs without a "
+        "rise of validation accuracy, and after 2,200 steps in any case. Tests have at most 100 samples a class; the "
+        "long stream has 60 training samples a class where the paper has 1,000."
+    ),
+    "alexnet": (
+        "The tier `alexnet` has the paper's sizes with the AlexNet for all learners, at one point of the grid "
+        "(rate 0.001, no weight decay). Learners that the paper shows with the ResNet only stand beside those numbers."
+    ),
+    "paper": "The tier `paper` has the published networks, sizes, grids and three instances of the long stream.",
+}
+GENERAL = (
+    "The classes of a task and their order are drawn by the seed, where the paper has one draw. T of learners with the "
+    "AlexNet is taken against Independent with the ResNet, as in the paper. How operations were counted is not "
+    "published: only shares of Independent's can be compared. Streams are named with the datasets that they were made "
+    "of; those that stand in for CIFAR-10, CIFAR-100, SVHN and DTD have other classes and sizes. The printed "
+    "memory of EWC on permuted MNIST has one copy less than on other streams, that of MNTDP-D with the AlexNet on the "
+    "long stream is 1782 MB in Table 2 and 1803 in Table 18, and the last row of Table 16 lacks its “(Wide)”. The "
+    "released configurations search among more paths on S_in and S_out than the paper describes; here they are its."
+)
+LONG = "Mean over instances of the stream and seeds. By its name only: a hundred tasks take their time."
+FALL = (
+    "Δ is the accuracy on the last task less that on the first when it was learned. The paper says in words how much "
+    "of it a random source loses, and three modules in the place of seven; that all sources do as well as the nearest; "
+    "and that modules cut in two change nothing, which is not tried here: the network has seven."
+)
+NORMALISED = (
+    "The worst of the learners is in the middle and the best on the rim, axis by axis; memory and operations by their "
+    "logarithms. The paper does not say how it normalised."
+)

@@ -1,0 +1,223 @@
+"""Veniat et al. 2021: published values, settings, what is compared with what, claims on made-up records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from engram.api import run
+from engram.core import Cost, Row
+from engram.papers import paper
+from engram.papers.cross_table import by_cell
+from engram.papers.paper import Answer
+from engram.papers.veniat2021_figures import radar, reused
+from engram.papers.veniat2021_models import MODELS, STREAMS, TIERS, TRANSFER
+from engram.papers.veniat2021_tables import DELTA, GAIN, LAST, SIZE, SPEED, published, published_rows, value
+from engram.record import Record
+from engram.reports.cells import full
+from engram.reports.page import write_page
+from engram.request import Request
+
+VENIAT = paper("veniat2021")
+EXPERIMENTS = ["table1", "fig1", "table13", "table14", "table15", "table16", "table17", "paths"]
+EXPERIMENTS += ["table11", "table12", "fig3", "table2", "table18", "fig4", "ablation"]
+
+
+def experiment(name, tier="small", only=()):
+    """With all its rows, or those of some learners."""
+    (found,) = VENIAT.find(name, tier, None)
+    return replace(found, questions=tuple(cell for cell in found.questions if not only or cell.model in only))
+
+
+def row(accuracies, total=1_000_000, flops=10, path=()):
+    notes = {"path": list(path)} if path else {}
+    return Row(None, tuple(accuracies), {}, {}, {}, Cost({"total": total}, flops, 30.0), "0", notes=notes)
+
+
+def record(first, last, end=None, seed=0, total=1_000_000, flops=10, path=()):
+    """Two tasks: `end` is what is known of the first after the second."""
+    how = ("ctrl-toy@1", "independent", "ctrl-resnet", {}, "task-level", "multi", seed, "key", "done", None)
+    begun = row([first], total, flops, path and [0] * 7)
+    return Record(*how, (begun, row([first if end is None else end, last], total, flops, path)), ({}, {}))
+
+
+def answers(found, of=lambda cell: (0.8, 0.5)):
+    return [Answer(cell, (record(*of(cell)),)) for cell in found.questions]
+
+
+def test_every_table_and_figure_is_there():
+    for tier in TIERS:
+        assert [e.name for e in VENIAT.experiments(tier, None)] == EXPERIMENTS
+    by_their_names = {"table2", "table18", "fig4"}
+    assert {e.name for e in VENIAT.find(None, "small", None)} == {*EXPERIMENTS} - by_their_names
+
+
+def test_what_was_published():
+    assert published("table13", "MNTDP-D", GAIN) == 0.36
+    assert published("table17", "EWC †", GAIN) == -0.43
+    assert published("table13", "MNTDP-D *", SIZE) == pytest.approx(130.2 / 14.6)
+    assert published("table1", "New-head freeze", SIZE) == pytest.approx(2.5 / 14.1)
+    assert published("table11", "DEN †", SPEED) is None  # printed as a dash
+    assert published_rows("table16")["HAT (Wide) * †"]["mem_mb"] == "164.0"
+    assert published("table13", "New-leg freeze *", DELTA) == -0.07  # where only the ResNet's is printed
+
+
+def test_published_transfers_are_differences_from_independent():
+    """But for rounding, in all five tables."""
+    for table in (STREAMS[stream].table for stream in TRANSFER):
+        alone = published(table, "Independent", LAST)
+        for model in published_rows(table):
+            assert published(table, model, LAST) - alone == pytest.approx(published(table, model, GAIN), abs=0.011)
+
+
+def test_the_marks_say_how_a_learner_is_chosen_and_what_network_it_has():
+    cells = {cell.label: cell.run for cell in experiment("table13", "paper").questions}
+    assert cells["EWC † S-"]["protocol"] == "stream-level"
+    assert len(cells["EWC † S-"]["settings"]["strength"]) == 9
+    assert cells["MNTDP-D * S-"]["network"] == "ctrl-alexnet"
+    assert cells["Independent S-"]["settings"]["rate"] == [1e-2, 1e-3]
+    assert cells["Independent S-"]["settings"]["weight_decay"] == [0.0, 1e-5, 1e-4]
+    assert {run["protocol"] for label, run in cells.items() if "†" not in label} == {"task-level"}
+    assert {cell.run["network"] for cell in experiment("table13", "alexnet").questions} == {"ctrl-alexnet"}
+    assert {cell.run["network"] for cell in experiment("table11", "alexnet").questions} == {"mlp"}
+
+
+def test_every_learner_of_the_long_stream_has_the_instances_of_the_tier():
+    instances = [cell.run["settings"]["instance"] for cell in experiment("table2", "paper").questions]
+    assert {instances.count(k) for k in (1, 2, 3)} == {sum("long" in model.families for model in MODELS.values())}
+
+
+def test_tables_are_views_of_the_same_runs():
+    asked = {cell.label: cell.run for cell in experiment("table1").questions}
+    for name in ("fig1", "table13", "table15", "paths"):
+        assert all(asked[cell.label] == cell.run for cell in experiment(name).questions)
+
+
+def test_transfer_is_taken_against_independent_of_the_same_seed():
+    found = experiment("table13", only=("Independent", "Finetune"))
+    alone, tuned = found.questions
+    made = [
+        Answer(alone, tuple(record(0.7, last, seed=seed) for seed, last in enumerate((0.2, 0.4)))),
+        Answer(tuned, tuple(record(0.7, last, 0.1, seed, 500_000) for seed, last in ((1, 0.5), (0, 0.6)))),
+    ]
+    assert value(by_cell(made), "Finetune", "S-", GAIN) == pytest.approx((0.1 + 0.4) / 2)
+    header, _, line = full(found.tables(made)[0])
+    shown = dict(zip(header, line, strict=True))
+    assert shown["T"] == "+0.01 / +0.25"
+    assert shown["F"] == "-0.33 / -0.60"
+    assert shown["memory / Indep."] == "0.16 / 0.50"
+    assert shown["MB"] == "– / 0.5"  # another network than the paper's
+
+
+def test_without_independent_there_is_no_transfer():
+    found = experiment("table13", only=("Finetune",))
+    assert math.isnan(value(by_cell(answers(found)), "Finetune", "S-", GAIN))
+
+
+def test_table_1_is_a_mean_over_streams_and_needs_them_all():
+    found = experiment("table1", only=("Independent", "Finetune"))
+    means = iter((0.1, 0.2, 0.3, 0.4, 0.5))
+    made = answers(found, lambda cell: (0.6, 0.6) if cell.model == "Independent" else [next(means)] * 2)
+    table = found.tables(made)[0]
+    assert table.rows[1].numbers[0].mean == pytest.approx(0.3)
+    assert table.rows[1].numbers[5].mean == pytest.approx(-0.5)
+    assert [number.published for number in table.rows[1].numbers[-5:]] == [0.0, -0.1, -0.0, -0.0, -0.1]
+    assert found.tables(made[:-1])[0].rows[1].numbers[0] is None
+
+
+def test_the_radar_has_the_best_on_the_rim_and_the_least_memory_too():
+    found = experiment("fig1", only=("Independent", "Finetune"))
+    runs = {"Independent": record(0.6, 0.6), "Finetune": record(0.6, 0.7, 0.5, total=100, flops=1000)}
+    drawn = radar([Answer(cell, (runs[cell.model],)) for cell in found.questions])
+    places = dict(zip(drawn.axes, zip(*drawn.lines.values(), strict=True), strict=True))
+    assert places["memory"] == places["T(S-)"] == (0.0, 1.0)
+    assert places["FLOPs"] == places["F"] == (1.0, 0.0)
+
+
+def test_modules_that_are_shared_are_counted_layer_by_layer():
+    assert reused([0, 1, 2], [[0, 0, 0], [1, 1, 1]]) == 2
+    assert reused([0, 1, 2], []) == 0
+
+
+def test_claims_are_held_or_not_held():
+    found = experiment("table1", only=("Independent", "Finetune", "MNTDP-D", "New-head freeze"))
+    good = {
+        "Independent": (0.8, 0.4),
+        "Finetune": (0.8, 0.4, 0.1),
+        "MNTDP-D": (0.8, 0.78),
+        "New-head freeze": (0.5, 0.6),
+    }
+
+    def said(known, path):
+        runs = {m: record(*values, path=path if m == "MNTDP-D" else ()) for m, values in known.items()}
+        made = [Answer(cell, (runs.get(cell.model, record(0.1, 0.1)),)) for cell in found.questions]
+        return {v.claim: v.verdict for v in found.verdicts(made)}
+
+    reuse = "S-: the last task of MNTDP-D reuses at least 6 modules of 7"
+    held = said(good, [0, 0, 0, 0, 0, 0, 1])
+    assert held[reuse] == "held"
+    assert held["MNTDP-D has the best A of the paper's learners on at least four streams"] == "held"
+    assert held["Finetune forgets: F at most −0.25 on average"] == "held"
+    assert held["S_in: New-leg freeze has the highest T of the paper's learners"] == "unknown"
+    bad = said({**good, "MNTDP-D": (0.8, 0.3, 0.7), "Finetune": (0.8, 0.4)}, [0, 0, 0, 0, 0, 1, 1])
+    assert bad[reuse] == "NOT held"
+    assert bad["S+: T of MNTDP-D is at least -0.05"] == "NOT held"
+    assert bad["F is exactly 0 for Independent, frozen New-head and New-leg, PNN and MNTDP"] == "NOT held"
+    assert {v for claim, v in bad.items() if claim.startswith(("S-: T of MNTDP-D is", "Finetune"))} == {"NOT held"}
+
+
+def test_the_order_on_the_long_stream():
+    found = experiment("table2", only=("Independent", "Finetune", "MNTDP-D"))
+    last = {"MNTDP-D": 0.7, "MNTDP-D *": 0.6, "Independent": 0.6, "Finetune": 0.2}
+    ranks, keeps = found.verdicts(answers(found, lambda cell: (last.get(cell.model, 0.1),) * 2))
+    assert (ranks.verdict, keeps.verdict) == ("held", "NOT held")
+    assert found.verdicts(answers(found))[0].verdict == "NOT held"
+
+
+def test_an_ablation_is_a_change_of_delta():
+    found = experiment("ablation")
+    made = answers(found, lambda cell: (0.8, 0.5 if "random" in cell.model else 0.8))
+    lines = {line[0]: line for line in full(found.tables(made)[0])[1:]}
+    assert lines["MNTDP-D random prior"][3:] == ["-0.20 / -0.30", "-0.30 / -0.30"]
+    assert lines["MNTDP-D k = all"][3:] == ["+0.00 / +0.00", "+0.00 / +0.00"]
+
+
+def test_tiers_claim_what_they_can_and_quick_nothing():
+    assert not any(e.claims for tier in ("quick", "alexnet") for e in VENIAT.experiments(tier, None))
+    assert experiment("table1", "small").claims
+
+
+def test_what_is_far_from_the_published_value_is_noted():
+    found = experiment("table13", "alexnet", only=("New-head freeze *", "MNTDP-D *"))
+    notes = found.notes(answers(found, lambda cell: (0.9, 0.9)))
+    assert notes[0] == "New-head freeze * on S-: A 0.90, published 0.54. The published number is the ResNet's."
+    assert notes[1].startswith("MNTDP-D * on S-: A 0.90, published 0.63. One point of the grid")
+
+
+def test_every_experiment_becomes_a_page_with_tables_and_figures(tmp_path):
+    found, walked = VENIAT.find(None, "quick", None), record(0.8, 0.5, path=(0, 0, 1, 1, 1, 1, 1))
+    made = [(e, [Answer(cell, (walked,)) for cell in e.questions]) for e in found]
+    names = {path.name for path in write_page(VENIAT.page(made, "quick", None, "engram …"), tmp_path, "veniat2021")}
+    assert {f"veniat2021-{e.name}.csv" for e in found} <= names
+    assert {f"veniat2021-{name}.png" for name in ("fig1", "fig3", "fig4", "paths")} <= names
+    assert "nan" not in (tmp_path / "veniat2021.md").read_text(encoding="utf-8")
+
+
+def test_where_the_data_are_not_here_digits_take_all_parts(monkeypatch):
+    monkeypatch.setattr("engram.papers.veniat2021.is_here", lambda name: False)
+    (cell,) = experiment("table15", "quick", only=("Independent",)).questions
+    assert Request(**cell.run).run().stream.name.startswith("ctrl-in-digits+digits+digits+digits+digits")
+
+
+def test_a_row_of_the_quick_tier_is_trained_and_shown(monkeypatch):
+    monkeypatch.setattr("engram.papers.veniat2021.is_here", lambda name: False)
+    found = experiment("table13", "quick", only=("Independent",))
+    (cell,) = found.questions
+    asked = {**cell.run, **cell.run["settings"], "iterations": 8}
+    made = [Answer(cell, (run(**{name: value for name, value in asked.items() if name != "settings"}),))]
+    shown = dict(zip(*full(found.tables(made)[0]), strict=True))
+    assert shown["T"].endswith("/ +0.00")
+    assert shown["FLOPs / Indep."] == "1.00 / 1.00"
+    assert 0 < float(shown["LCA@5"].split()[-1]) < 1
