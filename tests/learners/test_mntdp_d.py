@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from searching import searching
 
 import engram
 from engram.core import Lesson
@@ -18,14 +19,6 @@ from engram.networks import Blueprint
 RESNET = Blueprint.of("ctrl-resnet", width=3)
 DROPOUT = Blueprint.of("mlp", widths="12-10", dropout=0.2)
 PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 4, "rate": 0.01}
-
-
-def searching(learner, lesson):
-    """At the last step of a lesson, its candidates trained and none of them chosen yet."""
-    for step in learner.learn(lesson):
-        if step.done == step.total:
-            break
-    return learner.fit
 
 
 def again(lesson, index):
@@ -66,7 +59,8 @@ def test_candidates_trained_alone_get_the_same_weights_and_the_same_one_wins(
 
     learner, together = second()
     length = len(learner.library.layers)
-    assert [each.kept for each in together.candidates] == [*range(length), length]
+    assert [each.plan.kind for each in together.candidates] == ["branch"] * length + ["whole"]
+    assert [each.plan.first for each in together.trained] == [*range(length)]
     best, chosen = -1.0, None
     for candidate in together.trained:
         _, alone = second([candidate.prefix])
@@ -74,9 +68,9 @@ def test_candidates_trained_alone_get_the_same_weights_and_the_same_one_wins(
         assert torch.allclose(same.network.theta, candidate.network.theta, atol=1e-5)
         assert (same.fit.step, same.fit.stopping.best) == (candidate.fit.step, candidate.fit.stopping.best)
         if same.so_far >= best:
-            best, chosen = same.so_far, same.kept
+            best, chosen = same.so_far, same.plan.first
         monkeypatch.undo()
-    if together.wholes[0].so_far >= best:
+    if together.candidates[-1].so_far >= best:
         chosen = length
     teach(learner, digits_lessons[1:2])
     assert learner.notes()["kept"] == chosen
@@ -151,7 +145,7 @@ def test_of_equally_good_candidates_the_one_with_fewer_new_modules_wins(make, te
 def test_other_numbers_of_classes_leave_the_old_predictor_out(make, teach, permuted_lessons, digits_lessons):
     learner = teach(make("mntdp-d", epochs=1), digits_lessons[:1])
     other = again(permuted_lessons[0], 1)
-    assert searching(learner, other).wholes == []
+    assert all(each.plan.kind == "branch" for each in searching(learner, other).candidates)
     teach(learner, [other])
     assert learner.predict(other.validation.batch(slice(4))[0], 1).shape == (4, 10)
 
@@ -160,7 +154,8 @@ def test_sources_may_be_all_past_paths_or_random_ones(make, teach, digits_lesson
     def kept(**settings):
         learner = teach(make("mntdp-d", epochs=1, rate=0.02, **settings), digits_lessons[:3])
         paths, found = list(learner.library.paths.values()), searching(learner, digits_lessons[3])
-        return paths, [candidate.prefix for candidate in found.trained], [whole.path for whole in found.wholes]
+        wholes = [each.plan.path for each in found.candidates if each.plan.kind == "whole"]
+        return paths, [candidate.prefix for candidate in found.trained], wholes
 
     paths, prefixes, wholes = kept(sources=0)
     assert prefixes == sorted({path[:b] for path in paths for b in range(3)})

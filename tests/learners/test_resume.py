@@ -28,6 +28,11 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"stop": "patience", "patience": 2, "look_every": 2}),
     ("rwalk", {"stop": "patience", "patience": 3, "look_every": 1, "rate": 0.03}),
     ("new-head", {"stop": "patience", "patience": 1, "look_every": 3}),
+    ("mntdp-d", {"search": "wide", "screen_steps": 3}),
+    (
+        "mntdp-d",
+        {"search": "wide", "screen_steps": 2, "stop": "patience", "patience": 3, "look_every": 2, "sources": 0},
+    ),
     ("finetune", {"network": FEL}),
     ("si", {"network": CONSTANT_FEL, "strength": 0.1}),
     ("ewc", {"network": LWTA}),

@@ -7,7 +7,8 @@ import torch
 
 from engram.errors import BadSetting
 from engram.networks import HEAD, Blueprint
-from engram.parts.library import Library, Walk
+from engram.parts.library import Library
+from engram.parts.walk import Walk
 from engram.randomness import generator
 
 SHAPE = (3, 32, 32)
@@ -83,7 +84,7 @@ def test_a_walk_computes_every_distinct_beginning_once(monkeypatch):
     walk, x = Walk(library), images()
     found = {path: walk.at(x, path[:-1]) for path in sorted(library.paths.values())}
     assert len(applied) == 6 + 4 + 2
-    assert walk.operations == 5 * sum(library.flops[layer][0] for layer, _ in applied)
+    assert walk.operations == 5 * sum(library.flops(layer) for layer, _ in applied)
     del applied[:]
     assert walk.at(x, library.paths[2][:3]) is not None
     assert len(applied) == 0  # it lies on the last path

@@ -86,6 +86,19 @@ def test_a_killed_selection_chooses_the_same(protocol, tmp_path):
         assert facts(run, tmp_path / kind) == expected
 
 
+def test_a_run_killed_inside_a_wide_search_chooses_the_same(tmp_path):
+    """While paths are screened, and while candidates are compared."""
+    settings = {**small("mntdp-d"), "widths": "12-10", "search": "wide", "screen_steps": 4, "epochs": 2}
+    run = prepare("split-digits", "mntdp-d", tasks=5, settings=settings)
+    expected, moments = uninterrupted(run, tmp_path / "whole")
+    chance = random.Random(3)
+    for number in range(4):
+        moment, folder = ("learn", chance.randint(1, moments["learn"])), tmp_path / str(number)
+        assert run_child(lambda: watched(run, folder, Ticks(moment))) == -signal.SIGKILL  # noqa: B023
+        assert run_child(lambda: watched(run, folder, Ticks())) == 0  # noqa: B023
+        assert facts(run, folder) == expected
+
+
 def test_work_that_was_saved_is_not_done_again(tmp_path):
     """A life that is killed late in a task leaves its position behind: the next takes only the steps that are left."""
     run = small_run("finetune")

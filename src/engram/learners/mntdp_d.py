@@ -11,7 +11,7 @@ Every task has a path through a library of frozen modules. For a new task
    ones that with fewer. All others are dropped.
 
 Nothing that an old path uses is ever changed, so nothing is forgotten, to the bit. While a task is learned, it is
-predicted by the candidate that was best at the last look.
+predicted by the candidate that was best at the last look. What else may be tried, see `parts/wide.py`, is off.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson, Split, pick
+from engram.parts.candidates import Plan
 from engram.parts.fit import Fit
-from engram.parts.library import Path, beginnings
+from engram.parts.library import Path
 from engram.parts.modular import Modular
 from engram.parts.nearest import accuracy, features
-from engram.parts.search import Candidate, Search, Whole
+from engram.parts.search import Search
 from engram.parts.stopping import Stopping
+from engram.parts.walk import beginnings
+from engram.parts.wide import Wide
 from engram.randomness import generator
 from engram.settings import setting
 
@@ -37,6 +40,7 @@ class MntdpD(Modular):
     """Its `fit` is a search."""
 
     name = "mntdp-d"
+    parts = (Wide,)
 
     sources = setting(1, "past paths that candidates are made from, the nearest ones; 0: all", at_least=0, late=True)
     prior = setting(
@@ -50,26 +54,35 @@ class MntdpD(Modular):
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
-        self.fit: Search = Search(self.library, self._values(Fit) | self._values(Stopping))  # type: ignore[assignment]
+        self.wide = Wide(self._values(Wide), len(self.library.layers))
+        values = self._values(Fit) | self._values(Stopping)
+        self.fit: Search = Search(  # type: ignore[assignment]
+            self.library, values, self.wide.adapter_rate, self.wide.screen_steps
+        )
         self._notes: dict[str, Any] = {}
 
     def begin(self, lesson: Lesson) -> None:
         self.check(lesson)
         names = self.outputs.add(lesson.index, lesson.classes)
-        sources = self._sources(lesson)
-        wholes = [path for path in sources if self.library.outputs(path) == len(lesson.classes)]
-        self.fit.begin(lesson.index, beginnings(sources), wholes, self._initial_rows(names))
+        past = list(dict.fromkeys(reversed(self.library.paths.values())))  # of equally good ones the newest
+        fitting = [path for path in past if self.library.outputs(path) == len(lesson.classes)]
+        sources = self._sources(lesson, past)
+        plans = [Plan("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
+        plans += [Plan("whole", path) for path in sources if path in fitting]
+        for path in sources:
+            plans += self.wide.plans(path, path in fitting)
+        screened = fitting if self.wide.screen else []
+        self.fit.begin(lesson.index, plans + self.wide.waiting(), self._initial_rows(names), screened)
 
-    def _sources(self, lesson: Lesson) -> list[Path]:
+    def _sources(self, lesson: Lesson, past: list[Path]) -> list[Path]:
         """The past paths that candidates are made from, the best first."""
-        paths = list(dict.fromkeys(reversed(self.library.paths.values())))  # of equally good ones the newest
         if self.prior == "random":
-            order = torch.randperm(len(paths), generator=generator(self.seed, "sources", lesson.index)).tolist()
-            paths = [paths[k] for k in order]
-        elif len(paths) > (self.sources or len(paths)):
-            scores = self._nearest(lesson, paths)
-            paths.sort(key=lambda path: -scores[path])
-        return paths[: self.sources or None]
+            order = torch.randperm(len(past), generator=generator(self.seed, "sources", lesson.index)).tolist()
+            past = [past[k] for k in order]
+        elif len(past) > (self.sources or len(past)):
+            scores = self._nearest(lesson, past)
+            past = sorted(past, key=lambda path: -scores[path])
+        return past[: self.sources or None]
 
     def _nearest(self, lesson: Lesson, paths: list[Path]) -> dict[Path, float]:
         """How well nearest neighbours do on the features of each path."""
@@ -96,19 +109,17 @@ class MntdpD(Modular):
 
     def end(self, lesson: Lesson) -> None:
         scored = self.fit.scored()
-        winner, _ = max(scored, key=lambda each: (each[1], each[0].kept))
-        path = winner.join(lesson.index)
-        self._notes = {"path": list(path), "kept": winner.kept, "source": self._source_of(winner, lesson)}
-        self._notes["candidates"] = [
-            {"kept": each.kept, "validation": score, "steps": each.steps} for each, score in scored
-        ]
+        described = [{**self._described(each.plan), "validation": score, "steps": each.steps} for each, score in scored]
+        path = scored[0][0].join(lesson.index)
+        self._notes = {"path": list(path), **described[0], "candidates": described}
 
-    def _source_of(self, winner: Candidate | Whole, lesson: Lesson) -> int | None:
-        """The first task that has the modules which were kept."""
-        if not winner.kept:
-            return None
-        kept = self.library.paths[lesson.index][: winner.kept]
-        return next(task for task, path in self.library.paths.items() if path[: winner.kept] == kept)
+    def _described(self, plan: Plan) -> dict[str, Any]:
+        """A candidate in a note: its kind, the first task whose modules it uses and how many of them, which are the
+        last ones where its kind is front."""
+        count, wanted = len(self.library.layers), plan.path or None
+        kept = {"front": count - plan.first, "ridge": count - 1, "branch": plan.first, "warm": plan.first}
+        tasks = (task for task, path in self.library.paths.items() if path[: len(plan.path)] == wanted)
+        return {"kind": plan.kind, "source": next(tasks, None), "kept": kept.get(plan.kind, count)}
 
     def notes(self) -> Mapping[str, Any]:
         return self._notes

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from engram.core import Split, pick
 from engram.parts.fit import LOOK
-from engram.parts.library import Path, Walk
+from engram.parts.library import Path
+from engram.parts.walk import Walk
 
 ROOM = 1 << 30  # bytes of it that are held while candidates are compared
 

@@ -6,12 +6,16 @@
     task 3        1       1     …     2
 
 A module is one vector: its parameters, then what it keeps beside them (running statistics). It never changes, so every
-path computes the same for ever, and what several paths begin with is there once.
+path computes the same for ever, and what several paths have in common is there once.
+
+Two kinds are in no network. A first module may be an adapter, which mixes the colours of every pixel, before another
+first module. And a head may be `pooled`: it is given the mean features of all modules of its path, and not only those
+of the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -20,6 +24,7 @@ from torch import Tensor
 from engram.costs import module_flops
 from engram.errors import BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork, Trunk, head_scores
+from engram.networks.adapter import mixed, mixture_flops
 from engram.networks.cut import into_modules, only
 
 Path = tuple[int, ...]  # the number of a module in each layer; the beginning of one is a path too
@@ -32,7 +37,7 @@ class Library:
 
     def __init__(self, blueprint: Blueprint, shape: tuple[int, ...], seed: int, count: int = 0):
         """`count`: how many modules a path has, the head included; 0 is as many as the network names."""
-        self._blueprint, self._shape, self._seed, self._count = blueprint, shape, seed, count
+        self._blueprint, self.shape, self._seed, self._count = blueprint, shape, seed, count
         self._bench = FlatNetwork(self._trunk())  # where modules are put to compute with
         self._bench.train_only(())
         self.layers = [*self._bench.trunk.modules_by_name, HEAD]
@@ -42,13 +47,19 @@ class Library:
                 "use a network with layers of its own"
             )
         _require_floats(self._bench, blueprint.name)
-        self.flops = module_flops(self._bench.trunk, shape)
+        self._flops = module_flops(self._bench.trunk, shape)
         self.modules: list[dict[int, Tensor]] = [{} for _ in self.layers]
         self.paths: dict[int, Path] = {}
+        self.adapters: dict[int, int] = {}  # by its number: before which first module it stands
+        self.pooled: set[int] = set()  # heads
         self._put: dict[int, int] = {}  # which module of each layer is on the bench
 
     def _trunk(self) -> Trunk:
-        return into_modules(self._blueprint.trunk(self._shape, self._seed), max(self._count - 1, 0))
+        return into_modules(self._blueprint.trunk(self.shape, self._seed), max(self._count - 1, 0))
+
+    @property
+    def device(self) -> torch.device:
+        return self._bench.theta.device
 
     @property
     def features(self) -> int:
@@ -57,30 +68,61 @@ class Library:
 
     def fresh(self, start: int, rows: Tensor) -> FlatNetwork:
         """New modules from a layer on, with these rows of a head."""
-        network = FlatNetwork(only(self._trunk(), start))
+        network = self.part(start, None)
         network.append(rows)
         return network
 
+    def part(self, start: int, stop: int | None, like: Path = ()) -> FlatNetwork:
+        """New modules from one layer to another, without a head; they begin with the values of those of a path, if one
+        is given, or as new."""
+        network = FlatNetwork(only(self._trunk(), start, stop))
+        for layer, number in list(enumerate(like))[start : min(len(self.layers) - 1, stop or len(like))]:
+            _put(network, self.layers[layer], self.modules[layer][self.plain_number(layer, number)])
+        return network
+
+    def plain_number(self, layer: int, number: int) -> int:
+        """The module itself, without the adapters before it."""
+        while layer == 0 and number in self.adapters:
+            number = self.adapters[number]
+        return number
+
     def new_parameters(self, start: int, outputs: int) -> int:
         """How many numbers are kept of new modules from a layer on."""
-        return sum(self._size(layer) for layer in range(start, len(self.layers) - 1)) + outputs * (self.features + 1)
+        names = self.layers[start:-1]
+        return sum(len(_values(self._bench, name)) for name in names) + outputs * (self.features + 1)
 
-    def _size(self, layer: int) -> int:
-        return len(_values(self._bench, self.layers[layer]))
-
-    def add(self, task: int, prefix: Path, network: FlatNetwork | None = None) -> Path:
-        """Give a task a path that begins with these modules and goes on with those of the network, which join."""
-        path = list(prefix)
-        for layer in range(len(prefix), len(self.layers)):
+    def add(self, task: int, prefix: Path, network: FlatNetwork | None = None, suffix: Path = ()) -> Path:
+        """Give a task a path: these modules, then those of the network, which join, then these."""
+        path, stop = list(prefix), len(self.layers) - len(suffix)
+        for layer in range(len(prefix), stop):
             assert network is not None
-            number = max(self.modules[layer], default=-1) + 1
-            self.modules[layer][number] = _values(network, self.layers[layer])
-            path.append(number)
-        self.paths[task] = tuple(path)
+            path.append(self._join(layer, _values(network, self.layers[layer])))
+        self.paths[task] = (*path, *suffix)
         return self.paths[task]
+
+    def add_adapter(self, task: int, values: Tensor, path: Path) -> Path:
+        """Give a task a path with an adapter before it."""
+        number = self._join(0, values)
+        self.adapters[number] = path[0]
+        self.paths[task] = (number, *path[1:])
+        return self.paths[task]
+
+    def add_pooled(self, task: int, prefix: Path, rows: Tensor) -> Path:
+        """Give a task a path with a pooled head."""
+        number = self._join(len(prefix), rows.flatten())
+        self.pooled.add(number)
+        self.paths[task] = (*prefix, number)
+        return self.paths[task]
+
+    def _join(self, layer: int, values: Tensor) -> int:
+        number = max(self.modules[layer], default=-1) + 1
+        self.modules[layer][number] = values.clone()
+        return number
 
     def apply(self, layer: int, number: int, x: Tensor) -> Tensor:
         """What a module makes of a batch of samples (the first), or of what the one before it has made of them."""
+        while layer == 0 and number in self.adapters:
+            x, number = mixed(x, self.modules[0][number]), self.adapters[number]
         name, trunk = self.layers[layer], self._bench.trunk
         if self._put.get(layer) != number:
             _put(self._bench, name, self.modules[layer][number])
@@ -92,22 +134,31 @@ class Library:
 
     def scores(self, number: int, features: Tensor) -> Tensor:
         """The outputs of a head."""
-        return head_scores(features, self.modules[-1][number].view(-1, self.features + 1))
+        return head_scores(features, self.modules[-1][number].view(-1, features.shape[1] + 1))
 
     def outputs(self, path: Path) -> int:
-        """How many a whole path has."""
-        return len(self.modules[-1][path[-1]]) // (self.features + 1)
+        """How many a whole path has; 0 where its head cannot be used with other modules."""
+        return 0 if path[-1] in self.pooled else len(self.modules[-1][path[-1]]) // (self.features + 1)
 
     def predict(self, path: Path, x: Tensor) -> Tensor:
         """The scores of a whole path, which needs its own modules and no others."""
+        found = [x]
         with torch.no_grad():
             for layer, number in enumerate(path[:-1]):
-                x = self.apply(layer, number, x)
-            return self.scores(path[-1], x)
+                found.append(self.apply(layer, number, found[-1]))
+            features = torch.cat([pool(each) for each in found[1:]], 1) if path[-1] in self.pooled else found[-1]
+            return self.scores(path[-1], features)
 
-    def prefix_flops(self, prefix: Path) -> int:
-        """Operations of some first modules for one sample."""
-        return sum(flops for flops, _ in self.flops[: len(prefix)])
+    def flops(self, layer: int, number: int | None = None) -> int:
+        """Operations of a module for one sample, with those of the adapters before it."""
+        extra = 0
+        while layer == 0 and number in self.adapters:
+            extra, number = extra + mixture_flops(self.shape), self.adapters[number]
+        return self._flops[layer][0] + extra
+
+    def first_flops(self, layer: int) -> int:
+        """Of these, those of a module's first layer."""
+        return self._flops[layer][1]
 
     @property
     def bytes(self) -> int:
@@ -126,7 +177,10 @@ class Library:
         }
 
     def plain(self) -> dict[str, Any]:
-        return {"paths": [[task, list(path)] for task, path in self.paths.items()]}
+        found: dict[str, Any] = {"paths": [[task, list(path)] for task, path in self.paths.items()]}
+        if self.adapters or self.pooled:
+            found |= {"adapters": list(self.adapters.items()), "pooled": sorted(self.pooled)}
+        return found
 
     def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
         """`tensors` by the rest of their names."""
@@ -135,49 +189,12 @@ class Library:
             layer, number = map(int, name.split("."))
             self.modules[layer][number] = values.clone()
         self.paths = {task: tuple(path) for task, path in plain["paths"]}
+        self.adapters, self.pooled = dict(plain.get("adapters", ())), set(plain.get("pooled", ()))
 
 
-class Walk:
-    """Frozen modules applied to a batch, along one path after another. What the next has in common with the last one is
-    not computed again: of paths in order every distinct beginning is computed once."""
-
-    def __init__(self, library: Library):
-        self.library = library
-        self.operations = 0
-        self.forget()
-
-    def forget(self) -> None:
-        """Hold no batch."""
-        self._path: Path = ()
-        self._known: list[Tensor] = []  # the batch, and what each module of the path has made of it
-
-    def at(self, x: Tensor, prefix: Path) -> Tensor:
-        """What these first modules make of a batch."""
-        if not self._known or self._known[0] is not x:
-            self._path, self._known = (), [x]
-        common = _common(self._path, prefix)
-        if common < len(prefix):
-            del self._known[common + 1 :]
-            self._path = prefix
-        with torch.no_grad():
-            for layer in range(common, len(prefix)):
-                self._known.append(self.library.apply(layer, prefix[layer], self._known[-1]))
-                self.operations += len(x) * self.library.flops[layer][0]
-        return self._known[len(prefix)]
-
-
-def beginnings(paths: Iterable[Path]) -> list[Path]:
-    """Every distinct beginning of these paths without their heads, the empty one too, in the order of a `Walk`.
-
-    >>> beginnings([(0, 0, 1), (0, 2, 3)])
-    [(), (0,), (0, 0), (0, 2)]
-    """
-    return sorted({(), *(path[:length] for path in paths for length in range(1, len(path)))})
-
-
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many modules two paths begin with alike."""
-    return next((k for k, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+def pool(x: Tensor) -> Tensor:
+    """The mean of every feature map; features that are numbers stay."""
+    return x.flatten(2).mean(2) if x.dim() > 2 else x
 
 
 def _values(network: FlatNetwork, block: str) -> Tensor:

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Split, pick
-from engram.parts.library import Path, Walk
+from engram.parts.library import Path
+from engram.parts.walk import Walk
 
 BATCH = 256  # samples at a time
 

@@ -1,203 +1,163 @@
-"""Candidates for a task's path, fitted in lockstep to the same batches: what is frozen of them is computed once."""
+"""Candidates for a task's path, compared on the same batches: what is frozen of them is computed once.
+
+First, where there is something to screen, an adapter is fitted for a few steps before each of several paths; the one
+that gets on best is the source of the plans that wait for it. Then all candidates are fitted in lockstep, each until it
+stops by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Split, Step
-from engram.costs import BACKWARD, head_flops
-from engram.networks import Outputs
-from engram.parts.fit import Material, Plain, lockstep
+from engram.parts.candidates import Before, Branch, Candidate, Plan, Ready, Whole
+from engram.parts.fit import Material, lockstep
 from engram.parts.held_out import HeldOut
-from engram.parts.library import Library, Path, Walk
+from engram.parts.library import Library, Path
+from engram.parts.ridge_head import RidgeHead
 from engram.parts.stopping import Stopping, take_out
+from engram.parts.walk import Walk
 
-
-class Candidate(Plain):
-    """Frozen first modules and new ones behind them, which are trained. `score` is the validation accuracy that it is
-    chosen by, once it is known."""
-
-    def __init__(self, prefix: Path, walk: Walk, rows: Tensor, values: Mapping[str, Any]):
-        network = walk.library.fresh(len(prefix), rows)
-        super().__init__(network, Outputs(0, network.rows), values, None)
-        self.prefix, self.walk = prefix, walk
-        self.kept = len(prefix)
-        self.operations = 0
-        modules = walk.library.flops[self.kept :]
-        head = head_flops(network, network.rows)
-        self.forward_flops = sum(flops for flops, _ in modules) + head
-        first = modules[0][1] if modules else head
-        self.step_flops = (1 + BACKWARD) * self.forward_flops - (first if prefix else 0)
-
-    def use(self, material: Material, held_out: HeldOut) -> None:
-        self.held_out = held_out
-        self.fit.use(replace(material, sample_flops=self.step_flops, direct=None))
-
-    def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        return F.cross_entropy(self.network.training_scores(self.walk.at(x, self.prefix), self.outputs), y)
-
-    def accuracy(self) -> float:
-        self.operations += len(self.held_out.data) * self.forward_flops
-        return self.held_out.accuracy(self.prefix, self._scores)
-
-    def _scores(self, x: Tensor) -> Tensor:
-        with torch.no_grad():
-            return self.network.scores(self.network.features(x))
-
-    def scores(self, x: Tensor) -> Tensor:
-        """Of samples."""
-        return self._scores(Walk(self.walk.library).at(x, self.prefix))
-
-    @property
-    def so_far(self) -> float:
-        """What it reached at its best look."""
-        return self.fit.stopping.best
-
-    @property
-    def steps(self) -> int:
-        return self.fit.step or 0
-
-    def score(self) -> float:
-        """What it is chosen by."""
-        return self.so_far if self.fit.stopping else self.accuracy()
-
-    def join(self, task: int) -> Path:
-        """Its new modules join the library, for this task."""
-        return self.walk.library.add(task, self.prefix, self.network)
-
-    def tensors(self) -> dict[str, Tensor]:
-        buffers = {f"buffers.{name}": value for name, value in self.network.buffers().items()}
-        return {"theta": self.network.theta, **buffers, **self.fit.tensors()}
-
-    def plain(self) -> dict[str, Any]:
-        return {"prefix": list(self.prefix), **self.fit.plain()}
-
-    def load(self, tensors: dict[str, Tensor], plain: Mapping[str, Any]) -> None:
-        self.network.assign(tensors.pop("theta"))
-        self.network.assign_buffers(take_out(tensors, "buffers."))
-        self.fit.load(tensors, plain)
-
-
-class Whole:
-    """A whole path of the library, its outputs too: there is nothing to train."""
-
-    def __init__(self, path: Path, walk: Walk, so_far: float = -1.0):
-        self.path, self.walk, self.so_far = path, walk, so_far
-        self.prefix, self.kept = path[:-1], len(path)
-        self.operations = self.steps = 0
-
-    def use(self, held_out: HeldOut) -> None:
-        if self.so_far < 0:
-            library = self.walk.library
-            self.operations += len(held_out.data) * 2 * library.features * library.outputs(self.path)
-            self.so_far = held_out.accuracy(self.prefix, partial(library.scores, self.path[-1]))
-
-    def scores(self, x: Tensor) -> Tensor:
-        return self.walk.library.predict(self.path, x)
-
-    def score(self) -> float:
-        return self.so_far
-
-    def join(self, task: int) -> Path:
-        return self.walk.library.add(task, self.path)
-
-    def plain(self) -> dict[str, Any]:
-        return {"path": list(self.path), "score": self.so_far}
+TRAINED = {"branch": Branch, "warm": Branch, "front": Before, "adapter": Before}
 
 
 class Search:
-    """What a `GradientLearner` sees as one fit: candidates that are compared on the same batches."""
+    """What a `GradientLearner` sees as one fit."""
 
-    def __init__(self, library: Library, values: Mapping[str, Any]):
+    def __init__(self, library: Library, values: Mapping[str, Any], adapter_rate: float = 0.0, screen_steps: int = 0):
+        """`values` are the settings of every fit; those of adapters have a rate of their own."""
         self.library, self.values = library, values
+        self._adapting = {**values, "rate": adapter_rate}
+        self._screening = {**self._adapting, "stop": "no", "iterations": screen_steps}
         self.stopping = Stopping(values)
         self._spent = 0
         self._clear()
 
     def _clear(self) -> None:
         self.walk = Walk(self.library)
-        self.trained: list[Candidate] = []
-        self.wholes: list[Whole] = []
+        self.screened: list[Before] = []
+        self.waiting: list[Plan] = []  # for the path that screening finds
+        self.candidates: list[Candidate | Ready] = []
         self.task: int | None = None  # for which a path is looked for
         self.held_out: HeldOut | None = None
         self._counted = False
+        self._ahead = 0  # steps of screening, once it is over
 
     @property
-    def candidates(self) -> list[Candidate | Whole]:
-        return [*self.trained, *self.wholes]
+    def trained(self) -> list[Candidate]:
+        return [candidate for candidate in self.candidates if isinstance(candidate, Candidate)]
 
     @property
     def step(self) -> int | None:
         """The position inside a task; None between two."""
-        return max((candidate.steps for candidate in self.trained), default=None)
+        if self.task is None:
+            return None
+        return self._ahead + max(candidate.steps for candidate in self.screened or self.trained)
 
     @property
     def operations(self) -> int:
-        own = (candidate.operations for candidate in self.candidates)
-        return self._spent + self.walk.operations + sum(own) + sum(each.fit.operations for each in self.trained)
+        everyone = [*self.screened, *self.candidates]
+        fits = sum(each.fit.operations for each in everyone if isinstance(each, Candidate))
+        return self._spent + self.walk.operations + fits + sum(each.operations for each in everyone)
 
-    def begin(self, task: int, prefixes: Sequence[Path], wholes: Sequence[Path], rows: Tensor) -> None:
-        """Candidates that keep these first modules, with the same new ones behind them; and whole paths."""
-        self.task = task
-        self.trained = [Candidate(prefix, self.walk, rows, self.values) for prefix in prefixes]
-        self.wholes = [Whole(path, self.walk) for path in wholes]
-        for candidate in self.trained:
+    def begin(self, task: int, plans: Sequence[Plan], rows: Tensor, screened: Sequence[Path] = ()) -> None:
+        """Look for a path among candidates made by these plans. Where there are paths to screen, those without a path
+        wait for the best of them. `rows` are those that a new head begins with."""
+        self.task, self._rows = task, rows.view(-1, self.library.features + 1)
+        self.screened = [Before(Plan("adapter", path), self.walk, self._rows, self._screening) for path in screened]
+        waiting = [plan for plan in plans if not plan.path and plan.kind != "branch"]
+        self.candidates = [self._made(plan) for plan in plans if plan not in waiting]
+        self.waiting = waiting if screened else []
+        for candidate in [*self.screened, *self.trained]:
             candidate.fit.begin()
+
+    def _made(self, plan: Plan) -> Candidate | Ready:
+        if plan.kind == "whole":
+            return Whole(plan, self.walk)
+        if plan.kind == "ridge":
+            return RidgeHead(plan, self.walk, len(self._rows))
+        values = self._adapting if plan.kind == "adapter" else self.values
+        return TRAINED[plan.kind](plan, self.walk, self._rows, values)
 
     def look_at(self, validation: Split, places: Tensor) -> None:
         """The data that candidates are compared on."""
-        prefixes = [candidate.prefix for candidate in self.candidates]
+        prefixes = list(dict.fromkeys(each.prefix for each in self.trained if isinstance(each, Branch)))
         self.held_out = HeldOut(validation, places, self.walk, prefixes, self._counted)
 
     def use(self, material: Material) -> None:
         """Take this material, from the beginning or from where it was left."""
+        self._material = material
         assert self.held_out is not None
-        for candidate in self.trained:
+        for candidate in [*self.screened, *self.candidates]:
             candidate.use(material, self.held_out)
-        for whole in self.wholes:
-            whole.use(self.held_out)
 
     def run(self) -> Iterator[Step]:
-        return lockstep([candidate.fit for candidate in self.trained])
+        if self.screened:
+            longest = max(candidate.fit.planned for candidate in self.trained)
+            for step in lockstep([candidate.fit for candidate in self.screened]):
+                yield Step(step.done, step.total + longest)
+            self._decide()
+        for step in lockstep([candidate.fit for candidate in self.trained]):
+            yield Step(self._ahead + step.done, self._ahead + step.total)
 
-    def best_so_far(self) -> Candidate | Whole:
+    def _decide(self) -> None:
+        """Of the screened paths the best, of equal ones the first, is what the waiting plans are made with."""
+        assert self.held_out is not None
+        best = max(self.screened, key=lambda candidate: candidate.score())
+        plans = [plan._replace(path=best.plan.path) for plan in self.waiting]
+        there = [candidate.plan for candidate in self.candidates]
+        added = [self._made(plan) for plan in plans if plan not in there]
+        self._ahead = best.steps
+        self._spent += sum(candidate.operations + candidate.fit.operations for candidate in self.screened)
+        self.screened, self.waiting = [], []
+        for candidate in added:
+            if isinstance(candidate, Candidate):
+                candidate.fit.begin()
+            candidate.use(self._material, self.held_out)
+        self.candidates += added
+
+    def best_so_far(self) -> Candidate | Ready:
         """By the last look; of equal ones that with fewer new modules."""
-        return max(self.candidates, key=lambda each: (each.so_far, each.kept))
+        return max(self.candidates, key=lambda each: _merit(each, each.so_far))
 
-    def scored(self) -> list[tuple[Candidate | Whole, float]]:
-        """Every candidate with the validation accuracy that it is chosen by; one that is alone needs none."""
+    def scored(self) -> list[tuple[Candidate | Ready, float]]:
+        """Every candidate with the validation accuracy that it is chosen by, the best one first. One that is alone
+        needs none."""
         alone = len(self.candidates) == 1
-        return [(candidate, candidate.so_far if alone else candidate.score()) for candidate in self.candidates]
+        found = [(each, each.so_far if alone else each.score()) for each in self.candidates]
+        return sorted(found, key=lambda pair: _merit(*pair), reverse=True)
 
     def finish(self) -> None:
         """Nothing of the candidates is kept."""
         self._spent = self.operations
         self._clear()
+        del self._material, self._rows
 
     def tensors(self) -> dict[str, Tensor]:
+        groups: dict[str, Sequence[Candidate | Ready]] = {"screened": self.screened, "candidate": self.candidates}
         return {
-            f"candidate.{number}.{name}": value
-            for number, candidate in enumerate(self.trained)
+            f"{group}.{number}.{name}": value
+            for group, members in groups.items()
+            for number, candidate in enumerate(members)
             for name, value in candidate.tensors().items()
         }
 
     def plain(self) -> dict[str, Any]:
-        if not self.trained:
+        if self.task is None:
             return {"step": None}
         return {
             "step": self.step,
             "task": self.task,
-            "rows": self.trained[0].network.rows,
-            "candidates": [candidate.plain() for candidate in self.trained],
-            "wholes": [whole.plain() for whole in self.wholes],
+            "rows": len(self._rows),
+            "screened": [candidate.plain() for candidate in self.screened],
+            "waiting": [list(plan) for plan in self.waiting],
+            "candidates": [candidate.plain() for candidate in self.candidates],
             "counted": self._counted if self.held_out is None else self.held_out.counted,
+            "ahead": self._ahead,
         }
 
     def load(self, tensors: dict[str, Tensor], plain: Mapping[str, Any]) -> None:
@@ -205,9 +165,22 @@ class Search:
         self._spent = 0
         if plain["step"] is None:
             return
-        trained, rows = plain["candidates"], torch.zeros(plain["rows"], self.library.features + 1)
-        self.begin(plain["task"], [tuple(each["prefix"]) for each in trained], [], rows)
-        self.wholes = [Whole(tuple(each["path"]), self.walk, each["score"]) for each in plain["wholes"]]
-        for number, (candidate, own) in enumerate(zip(self.trained, trained, strict=True)):
-            candidate.load(take_out(tensors, f"candidate.{number}."), own)
-        self._counted = plain["counted"]
+        groups = {"screened": plain["screened"], "candidate": plain["candidates"]}
+        screened, plans = ([_plan(each["plan"]) for each in group] for group in groups.values())
+        rows = torch.zeros(plain["rows"], self.library.features + 1)
+        self.begin(plain["task"], plans, rows, [plan.path for plan in screened])
+        self.waiting = [_plan(each) for each in plain["waiting"]]
+        for group, members in (("screened", self.screened), ("candidate", self.candidates)):
+            for number, (candidate, own) in enumerate(zip(members, groups[group], strict=True)):
+                candidate.load(take_out(tensors, f"{group}.{number}."), own)
+        self._counted, self._ahead = plain["counted"], plain["ahead"]
+
+
+def _merit(candidate: Candidate | Ready, score: float) -> tuple[float, int, int]:
+    modules, parameters = candidate.new
+    return score, -modules, -parameters
+
+
+def _plan(plain: Sequence[Any]) -> Plan:
+    kind, path, first = plain
+    return Plan(kind, tuple(path), first)

@@ -1,0 +1,59 @@
+"""What a search for a path may try beyond Veniat et al. 2021, who only change the end of an old path.
+
+Where samples look different and mean the same, the end is what should stay: the first modules are renewed, or colours
+are mixed before them. Features of old paths say little about such samples, so the source is not found by neighbours on
+them but by screening: an adapter is fitted for a few steps before every past path with as many classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engram.parts.candidates import Plan
+from engram.parts.library import Path
+from engram.settings import apply, setting
+
+PARTS = ("front", "adapter", "screen", "warm", "ridge")
+RENEWED = (1, 2)  # first modules of the candidates that renew some
+KEPT = 2  # first modules of a warm one that stay
+
+
+class Wide:
+    """The settings, and the plans that follow from them."""
+
+    search = setting(
+        "paper",
+        "candidates for a path: those of the paper, or wide, which is all of " + ", ".join(PARTS),
+        choices=("paper", "wide"),
+        late=True,
+    )
+    front = setting(False, "candidates that renew the first modules, from the source's, and keep the rest", late=True)
+    adapter = setting(False, "a candidate that mixes colours before a whole frozen path", late=True)
+    screen = setting(False, "for these two try all past paths of as many classes for a few steps", late=True)
+    warm = setting(False, "a candidate whose later modules, but for the head, begin as the source's", late=True)
+    ridge = setting(False, "a candidate with a head by ridge regression on the features of all modules", late=True)
+    adapter_rate = setting(0.03, "size of a step of adapters", above=0, late=True)
+    screen_steps = setting(40, "steps for which a path is tried", at_least=1, late=True)
+
+    def __init__(self, values: Mapping[str, Any], layers: int):
+        """`layers` of a whole path."""
+        apply(self, values)
+        self._layers = layers
+        if self.search == "wide":
+            apply(self, dict.fromkeys(PARTS, True))
+
+    def plans(self, source: Path, is_whole: bool) -> list[Plan]:
+        """Those made from a source; some need its whole path, which can be used if it has as many classes."""
+        found = [Plan("warm", source, min(KEPT, self._layers - 2))] if self.warm else []
+        if self.ridge:
+            found.append(Plan("ridge", source))
+        return found + self._input_side(source) if is_whole and not self.screen else found
+
+    def waiting(self) -> list[Plan]:
+        """Those that are made from what screening finds."""
+        return [Plan("whole", ()), *self._input_side(())] if self.screen else []
+
+    def _input_side(self, source: Path) -> list[Plan]:
+        found = [Plan("front", source, first) for first in RENEWED if first < self._layers] if self.front else []
+        return [*found, Plan("adapter", source)] if self.adapter else found

@@ -1,0 +1,154 @@
+"""Searches beyond the paper: what each kind of candidate trains, what joins the library, what is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from searching import searching
+
+from engram.checks import assert_learner
+from engram.core import Lesson, Outline, Split
+from engram.learners import create
+from engram.networks import Blueprint
+from engram.parts.wide import PARTS
+from engram.randomness import generator
+
+RESNET = Blueprint.of("ctrl-resnet", width=2)
+PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 3, "rate": 0.01}
+
+
+def candidates(learner, kind):
+    return [each for each in learner.fit.candidates if each.plan.kind == kind]
+
+
+def choose(monkeypatch, kind):
+    """Let this kind of candidate win."""
+    monkeypatch.setattr("engram.parts.search._merit", lambda each, score: each.plan.kind == kind)
+
+
+@pytest.mark.parametrize(
+    "settings, kinds",
+    [
+        ({}, []),
+        ({"front": True}, ["front", "front"]),
+        ({"adapter": True}, ["adapter"]),
+        ({"warm": True}, ["warm"]),
+        ({"ridge": True}, ["ridge"]),
+        ({"screen": True, "adapter": True}, ["adapter"]),
+        ({"search": "wide"}, ["warm", "ridge", "front", "front", "adapter"]),
+    ],
+)
+def test_each_part_adds_its_candidates(settings, kinds, make, teach, digits_lessons):
+    learner = teach(make("mntdp-d", network=RESNET, epochs=1, screen_steps=2, **settings), digits_lessons[:1])
+    found = [each.plan.kind for each in searching(learner, digits_lessons[1]).candidates]
+    assert found == ["branch"] * 7 + ["whole"] + kinds
+    assert {*kinds} <= {*PARTS}
+
+
+def test_before_the_second_task_nothing_is_searched(make, digits_lessons):
+    learner = make("mntdp-d", network=RESNET, epochs=1, search="wide")
+    assert [each.plan.kind for each in searching(learner, digits_lessons[0]).candidates] == ["branch"]
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_first_modules_are_renewed_from_the_source_and_the_rest_is_shared(
+    first, make, teach, digits_lessons, monkeypatch
+):
+    learner = teach(make("mntdp-d", network=RESNET, front=True, rate=0.01), digits_lessons[:1])
+    steps = learner.learn(digits_lessons[1])
+    next(steps)
+    (candidate,) = (each for each in candidates(learner, "front") if each.plan.first == first)
+    names = learner.library.layers[:first]
+    old = torch.cat([learner.library.modules[k][0][: _size(candidate, name)] for k, name in enumerate(names)])
+    assert torch.equal(candidate.network.theta, old)
+    monkeypatch.setattr("engram.parts.search._merit", lambda each, score: each is candidate)
+    for _ in steps:
+        pass
+    path = learner.library.paths[1]
+    assert path == (1,) * first + (0,) * (7 - first)
+    assert not torch.equal(learner.library.modules[0][1], learner.library.modules[0][0])
+    assert (learner.notes()["kind"], learner.notes()["kept"]) == ("front", 7 - first)
+
+
+def _size(candidate, name):
+    span = candidate.network.blocks[name]
+    return span.stop - span.start
+
+
+def test_a_warm_candidate_begins_as_its_source_but_for_the_head(make, teach, digits_lessons):
+    learner = teach(make("mntdp-d", network=RESNET, warm=True), digits_lessons[:1])
+    next(learner.learn(digits_lessons[1]))
+    (warm,) = candidates(learner, "warm")
+    assert list(warm.network.blocks) == learner.library.layers[2:]
+    for layer, name in enumerate(learner.library.layers[2:-1], start=2):
+        assert torch.equal(
+            warm.network.theta[warm.network.blocks[name]], learner.library.modules[layer][0][: _size(warm, name)]
+        )
+    fresh = next(each for each in candidates(learner, "branch") if each.plan.first == 2)
+    assert torch.equal(warm.network.head, fresh.network.head)
+    assert not torch.equal(warm.network.theta, fresh.network.theta)
+
+
+@pytest.mark.parametrize("kind", ["front", "warm", "adapter", "ridge"])
+def test_old_outputs_stay_and_the_path_found_predicts_what_the_candidate_did(
+    kind, make, teach, digits_lessons, monkeypatch
+):
+    learner = teach(make("mntdp-d", network=RESNET, search="wide", screen_steps=2, **PATIENT), digits_lessons[:1])
+    x = digits_lessons[0].validation.batch(slice(None))[0]
+    before = learner.predict(x, 0)
+    choose(monkeypatch, kind)
+    searching(learner, digits_lessons[1])
+    now = learner.predict(x, 1)
+    teach(learner, digits_lessons[1:2])
+    assert learner.notes()["kind"] == kind
+    assert torch.equal(learner.predict(x, 0), before)
+    assert torch.allclose(learner.predict(x, 1), now, atol=1e-5)
+    monkeypatch.undo()
+    after = learner.predict(x, 1)
+    teach(learner, digits_lessons[2:3])  # with such a path among the past ones
+    assert torch.equal(learner.predict(x, 0), before)
+    assert torch.equal(learner.predict(x, 1), after)
+
+
+def test_an_adapter_weighs_as_much_as_it_has_numbers(make, teach, digits_lessons, monkeypatch):
+    learner = teach(make("mntdp-d", network=RESNET, adapter=True, epochs=1), digits_lessons[:1])
+    before = learner.library.bytes
+    choose(monkeypatch, "adapter")
+    teach(learner, digits_lessons[1:2])
+    assert learner.library.bytes == before + 4 * 2
+    assert learner.library.paths[1] == (1, 0, 0, 0, 0, 0, 0)
+
+
+def coloured(index, colours, count=60):
+    """Two classes that are told apart by the place of a bright square, drawn in these shares of three colours."""
+    draw = generator(index, "coloured")
+    y = torch.arange(count) % 2
+    image = 0.1 * torch.rand(count, 1, 8, 8, generator=draw)
+    for k in range(count):
+        image[k, 0, 1:4, 1 + 3 * y[k] : 4 + 3 * y[k]] += 1
+    return Lesson(f"squares {index}", index, (0, 1), *(Split(part, y[:30]) for part in _halves(image, colours)))
+
+
+def _halves(image, colours):
+    x = (image - image.mean()) * torch.tensor(colours).view(1, 3, 1, 1)
+    return x[:30].contiguous(), x[30:].contiguous()
+
+
+def test_screening_finds_the_task_that_looked_different(teach):
+    """The third task is the first one in its negative colours; neighbours on features are not asked."""
+    settings = {"search": "wide", "epochs": 8, "batch": 10, "rate": 0.02, "adapter_rate": 0.1, "stop": "patience"}
+    outline, network = Outline((3, 8, 8), (0, 1)), Blueprint.of("mlp", widths="16-8")
+    learner = create("mntdp-d", outline, 0, network, settings)
+    first, last = coloured(0, (1.0, 1.0, 0.0)), coloured(2, (-1.0, 0.0, 1.0))
+    other = coloured(1, (1.0, 1.0, 0.0))
+    other = replace(other, train=Split(other.train.x.transpose(2, 3).contiguous(), 1 - other.train.y))
+    teach(learner, [first, other, last])
+    screened = [each for each in learner.notes()["candidates"] if each["kind"] == "adapter"]
+    assert [each["source"] for each in screened] == [0]
+    assert learner.notes()["validation"] == 1
+
+
+def test_the_contract_holds_with_everything_tried():
+    assert_learner("mntdp-d", settings={"search": "wide", "screen_steps": 2, "epochs": 2, "batch": 40})
