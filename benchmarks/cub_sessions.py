@@ -38,13 +38,15 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="exit with 1 if one takes longer than it may")
     options = parser.parse_args()
+    taken = {}
     with one_thread():
-        taken = {model: seconds(model) for model in options.models or LIMITS}
+        for model in options.models or LIMITS:
+            taken[model] = value = seconds(model)
+            if not options.json:
+                verdict = "ok" if value <= LIMITS[model] else "OVER"
+                print(f"{model:<14}{value:6.0f} s of {LIMITS[model]:4} s   {verdict}", flush=True)
     if options.json:
         print(json.dumps(taken))
-    else:
-        for model, value in taken.items():
-            print(f"{model:<14}{value:6.0f} s of {LIMITS[model]:4} s   {'ok' if value <= LIMITS[model] else 'OVER'}")
     if options.check and any(value > LIMITS[model] for model, value in taken.items()):
         sys.exit(1)
 
