@@ -31,6 +31,7 @@ from engram.papers.veniat2021_models import (
     dataset_of,
     is_here,
     known,
+    network_settings,
     plain,
 )
 from engram.papers.veniat2021_tables import DETAILS, TOTALS, ablation_table, published, stream_table, total_table
@@ -101,11 +102,11 @@ class _Cells:
 
     def learner(self, label: str, model: Contender, stream: str, instance: int) -> dict[str, Any]:
         whole = label.endswith(STREAM_LEVEL)
-        network = self.network(label, stream)
+        network, times = self.network(label, stream), model.wider.get(STREAMS[stream].family, 1.0)
         settings = {
             **self.fit(model, whole),
             **model.on(STREAMS[stream].family),
-            **self.scale.networks.get(network, {}),
+            **network_settings(network, self.scale, times),
         }
         return {
             "learner": model.learner,
@@ -124,7 +125,8 @@ class _Cells:
         rate and a choice of strengths, where it has a penalty."""
         scale, has = self.scale, learner_settings(model.learner)
         penalised = whole and "strength" in has
-        grid = {"rate": [scale.rates[-1]] if penalised else scale.rates, "weight_decay": scale.decays}
+        rates = model.rates if model.rates and self.tier == "paper" else scale.rates
+        grid = {"rate": rates[-1:] if penalised else rates, "weight_decay": scale.decays}
         grid |= {"strength": scale.strengths} if penalised else {}
         several = {name: list(values) for name, values in grid.items()}
         return {name: value for name, value in {**scale.fit, **several}.items() if name in has}

@@ -44,12 +44,15 @@ AGAIN = ("S-", "S_out")  # the last task is the first one again, with few sample
 @dataclass(frozen=True)
 class Contender:
     """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
-    family. Where `ours`, it is not the paper's."""
+    family. The paper's grid has other `rates` for some, and networks that are so many times `wider`, by family. Where
+    `ours`, it is not the paper's."""
 
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     families: tuple[str, ...] = ("transfer", "classes", "digits")
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rates: Sequence[float] = ()
+    wider: Mapping[str, float] = field(default_factory=dict)
     ours: bool = False
 
     def on(self, family: str) -> dict[str, Any]:
@@ -65,6 +68,8 @@ _EWC = {"heads": "per-task", "fisher_samples": 1024, **_SHARED}
 _ONE_HEAD = {"digits": {"heads": "growing"}}
 _REPLAY = {"memory": 15, **_SHARED}
 _FULLER = {"digits": {"memory": 25, "heads": "growing"}}
+_HAT_RATES = (5e-2, 1e-2, 5e-3, 1e-3)
+_WIDER = {"transfer": 2.5, "classes": 3.2, "long": 3.2, "digits": 4.0}  # by the printed memory
 
 MODELS: Mapping[str, Contender] = {
     INDEPENDENT: Contender("independent", families=_EVERYWHERE),
@@ -79,6 +84,8 @@ MODELS: Mapping[str, Contender] = {
     "ER": Contender("er", _REPLAY, own=_FULLER),
     MODULAR: Contender("mntdp-d", families=_EVERYWHERE),
     MODULAR + ALEXNET: Contender("mntdp-d", families=("transfer", "classes", "long")),
+    "HAT * †": Contender("hat", families=_EVERYWHERE, rates=_HAT_RATES),
+    "HAT (Wide) * †": Contender("hat", families=_EVERYWHERE, rates=_HAT_RATES, wider=_WIDER),
 }
 # The ablation of section 5.3, with what is published about it: how much Δ between the first and the last task falls.
 ABLATION: Mapping[str, Mapping[str, Any]] = {
@@ -187,6 +194,7 @@ TIERS: Mapping[str, Scale] = {
     "alexnet": Scale(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),
     "paper": Scale(_PAPER, strengths=_STRENGTHS, streams=_TEN, instances=(1, 2, 3), **_PAPER_GRID),
 }
+WIDTHS = {"ctrl-alexnet": ("width", "64"), "mlp": ("widths", "1000-1000")}  # of the networks of learners that are wider
 CIFAR = ("cifar100", ROLES["cifar100"].stand_in)
 
 
@@ -196,6 +204,19 @@ def dataset_of(name: str, scale: Scale) -> str | None:
     if family not in ("digits", "classes"):
         return None
     return scale.data.get(family) or ("mnist" if family == "digits" else next(filter(is_here, CIFAR), CIFAR[-1]))
+
+
+def network_settings(network: str, scale: Scale, times: float = 1.0) -> dict[str, Any]:
+    """Those of a network in this tier, so many times as wide.
+
+    >>> network_settings("mlp", TIERS["quick"], 4)
+    {'widths': '400-400'}
+    """
+    found = dict(scale.networks.get(network, {}))
+    if times != 1:
+        name, published = WIDTHS[network]
+        found[name] = "-".join(str(round(times * int(w))) for w in str(found.get(name, published)).split("-"))
+    return found
 
 
 def is_here(name: str) -> bool:
