@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 
 import pytest
 import torch
@@ -101,6 +103,21 @@ def test_the_global_generator_is_never_used(name, make, teach, digits_lessons):
     learner = teach(make(name, network=DROPOUT, fisher="sampled"), digits_lessons[:2])
     learner.predict(digits_lessons[0].validation.batch(slice(None))[0], 0)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("name", learners())
+def test_a_learner_that_nobody_holds_is_gone_at_once(name, make, teach, digits_lessons):
+    """A circle of references would keep it, and all that it remembers, until the collector comes: after ten tasks of
+    EWC that was half as much memory again."""
+    learner = teach(make(name), digits_lessons[:2])
+    gone, collects = weakref.ref(learner), gc.isenabled()
+    gc.disable()
+    try:
+        del learner
+        assert gone() is None
+    finally:
+        if collects:
+            gc.enable()
 
 
 @pytest.mark.parametrize("name", learners())

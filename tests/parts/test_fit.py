@@ -93,9 +93,9 @@ def test_in_lockstep_a_batch_is_made_once(digits_lessons, monkeypatch):
         asked.append(index)
         return batch(self, index)
 
-    fits = [owner(digits_lessons[0], seed=seed).fit for seed in range(3)]
+    owners = [owner(digits_lessons[0], seed=seed) for seed in range(3)]
     monkeypatch.setattr(Split, "batch", recorded)
-    run(lockstep(fits))
+    run(lockstep([made.fit for made in owners]))
     assert len(asked) == 6
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import proxy
 
 import torch
 import torch.nn.functional as F
@@ -94,7 +95,7 @@ class Fit:
     def __init__(self, owner: Owner, values: Mapping[str, Any]):
         """`values` of these settings, and of those of `Stopping`."""
         apply(self, defaults(Fit) | dict(values))
-        self.owner = owner
+        self.owner: Owner = proxy(owner)  # who holds the fit: a circle would keep both in memory beyond their use
         self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum, self.weight_decay)
         self.stopping = Stopping(values)
         self.step: int | None = None
