@@ -14,7 +14,7 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -253,9 +253,9 @@ def cpu_seconds(work: Work) -> float:
     return time.process_time() - start
 
 
-def measure(rounds: int) -> dict[str, Result]:
+def measure(rounds: int, made: Callable[[int], Iterable[Contest]] = contests) -> dict[str, Result]:
     """Every contest, interleaved. Contestants swap places each round; a shared plain loop runs beside each of them."""
-    everyone = contests(rounds + WARM_UP)
+    everyone = list(made(rounds + WARM_UP))
     times: dict[str, list[tuple[float, float]]] = {contest.name: [] for contest in everyone}
     for turn in range(rounds + WARM_UP):
         for contest in everyone:
