@@ -12,6 +12,7 @@ from engram import evaluate, tree
 from engram.core import Learner, Machine
 from engram.errors import Stopped
 from engram.execute import Silence, execute
+from engram.parts.modular import Modular
 from engram.parts.partly_private import PartlyPrivate
 from engram.record import row_to_json
 from engram.request import prepare
@@ -26,6 +27,7 @@ CASES = [
     ("new-head", "split-digits"),
     ("new-leg", "permuted-digits"),
     ("pathnet", "permuted-digits"),
+    ("mntdp-d", "permuted-digits"),
 ]
 
 
@@ -55,7 +57,8 @@ def rows(run, store):
 def every_time(run, tmp_path, monkeypatch):
     """The same run by a learner that says nothing of what its lessons change."""
     with monkeypatch.context() as patch:
-        patch.setattr(PartlyPrivate, "changed_by", Learner.changed_by)
+        for cls in (PartlyPrivate, Modular):
+            patch.setattr(cls, "changed_by", Learner.changed_by)
         other = Store(tmp_path / "every time")
         found = rows(run, other)
         other.close()

@@ -128,7 +128,7 @@ def test_a_task_that_comes_again_gets_the_old_path_without_training(make, teach,
     probe = replace(probe, train=probe.train.take(torch.arange(40)))
     teach(learner, [probe])
     notes = learner.notes()
-    assert (notes["source"], notes["kept"]) == (0, 3)
+    assert (notes["source"], notes["kept"]) == (1, 3)
     assert notes["path"] == list(learner.library.paths[0])
     assert validation_accuracy(learner, probe) == before
     assert learner.library.bytes == bytes_before

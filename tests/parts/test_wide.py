@@ -146,7 +146,7 @@ def test_screening_finds_the_task_that_looked_different(teach):
     other = replace(other, train=Split(other.train.x.transpose(2, 3).contiguous(), 1 - other.train.y))
     teach(learner, [first, other, last])
     screened = [each for each in learner.notes()["candidates"] if each["kind"] == "adapter"]
-    assert [each["source"] for each in screened] == [0]
+    assert [each["source"] for each in screened] == [1]
     assert learner.notes()["validation"] == 1
 
 

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from engram.reports.harmless import harmless
 from engram.reports.listing import print_store
-from engram.reports.tables import print_comparison, print_mapping, print_rows, print_runs, print_settings, print_wrapped
+from engram.reports.tables import (
+    print_comparison,
+    print_mapping,
+    print_notes,
+    print_rows,
+    print_runs,
+    print_settings,
+    print_wrapped,
+)
 
 EVIL = "a\x1b]0;x\x07\x1b[31m\r\nb\x9b1m\x7f\u202ec[bold]"
 SHOWN = r"a\x1b]0;x\x07\x1b[31m\r\nb\x9b1m\x7f\u202ec[bold]"
@@ -50,3 +59,11 @@ def test_names_in_every_other_table(record):
     assert shown(print_rows, EVIL, [EVIL], [[EVIL]]).count(SHOWN) == 3
     assert shown(print_store, EVIL, [entry()]).count(SHOWN) == 6
     assert SHOWN in shown(print_settings, record(settings={EVIL: EVIL}, status="failed", error=EVIL))
+
+
+def test_what_a_learner_notes(record):
+    whole = record()
+    notes = {EVIL: EVIL, "path": [0, 1], "share": 0.12345, "many": [{"a": 1}], "nothing": None}
+    rows = (replace(whole.rows[0], notes=notes), *whole.rows[1:])
+    found = shown(print_notes, replace(whole, rows=rows))
+    assert found == f"task 1: {SHOWN} {SHOWN} path 0-1 share 0.123\n"

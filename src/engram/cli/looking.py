@@ -62,10 +62,11 @@ def show(
     if as_json:
         print_json(runs_object([record]))
     else:
-        from engram.reports.tables import print_settings
+        from engram.reports.tables import print_notes, print_settings
 
         print_records([record], store)
         print_settings(console(), record)
+        print_notes(console(), record)
     if figure:
         draw([record], figure, as_json)
 

@@ -105,7 +105,7 @@ class MntdpD(Modular):
 
     def prepare(self, lesson: Lesson) -> None:
         super().prepare(lesson)
-        self.fit.look_at(lesson.validation, self.places)
+        self.fit.look_at(lesson.validation, self._some(lesson.validation, lesson, "validation"), self.places)
 
     def end(self, lesson: Lesson) -> None:
         scored = self.fit.scored()
@@ -114,11 +114,11 @@ class MntdpD(Modular):
         self._notes = {"path": list(path), **described[0], "candidates": described}
 
     def _described(self, plan: Plan) -> dict[str, Any]:
-        """A candidate in a note: its kind, the first task whose modules it uses and how many of them, which are the
-        last ones where its kind is front."""
+        """A candidate in a note: its kind, the first task (from 1) whose modules it uses and how many of them, which
+        are the last ones where its kind is front."""
         count, wanted = len(self.library.layers), plan.path or None
         kept = {"front": count - plan.first, "ridge": count - 1, "branch": plan.first, "warm": plan.first}
-        tasks = (task for task, path in self.library.paths.items() if path[: len(plan.path)] == wanted)
+        tasks = (task + 1 for task, path in self.library.paths.items() if path[: len(plan.path)] == wanted)
         return {"kind": plan.kind, "source": next(tasks, None), "kept": kept.get(plan.kind, count)}
 
     def notes(self) -> Mapping[str, Any]:

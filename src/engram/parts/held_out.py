@@ -29,12 +29,12 @@ class HeldOut:
         return sum(right) / len(self.data)
 
     def _batches(self, prefix: Path) -> Iterator[tuple[Tensor, Tensor]]:
-        if self._known is None:
+        if self._known is None and self._prefixes:
             before = self._walk.operations
             self._known = self._see()
             self._walk.operations = before if self.counted else self._walk.operations
             self.counted = True
-        if prefix in self._known:
+        if self._known and prefix in self._known:
             yield from zip(self._known[prefix], self.data.y.split(LOOK), strict=True)
             return
         for x, y in self.data.batches(LOOK):

@@ -83,8 +83,9 @@ class Search:
         values = self._adapting if plan.kind == "adapter" else self.values
         return TRAINED[plan.kind](plan, self.walk, self._rows, values)
 
-    def look_at(self, validation: Split, places: Tensor) -> None:
-        """The data that candidates are compared on."""
+    def look_at(self, validation: Split, some: Split, places: Tensor) -> None:
+        """The data that candidates are compared on, and as many of them as are enough for screening."""
+        self._few = HeldOut(some, places, self.walk, [], counted=True)
         prefixes = list(dict.fromkeys(each.prefix for each in self.trained if isinstance(each, Branch)))
         self.held_out = HeldOut(validation, places, self.walk, prefixes, self._counted)
 
@@ -92,7 +93,9 @@ class Search:
         """Take this material, from the beginning or from where it was left."""
         self._material = material
         assert self.held_out is not None
-        for candidate in [*self.screened, *self.candidates]:
+        for screened in self.screened:
+            screened.use(material, self._few)
+        for candidate in self.candidates:
             candidate.use(material, self.held_out)
 
     def run(self) -> Iterator[Step]:
@@ -135,7 +138,7 @@ class Search:
         """Nothing of the candidates is kept."""
         self._spent = self.operations
         self._clear()
-        del self._material, self._rows
+        del self._material, self._rows, self._few
 
     def tensors(self) -> dict[str, Tensor]:
         groups: dict[str, Sequence[Candidate | Ready]] = {"screened": self.screened, "candidate": self.candidates}

@@ -158,6 +158,22 @@ def print_settings(console: Console, record: Record) -> None:
         print_wrapped(console, f"{record.status}: {record.error}")
 
 
+def print_notes(console: Console, record: Record) -> None:
+    """What the learner says about each task, in so far as it fits into a line."""
+    for number, row in enumerate(record.rows, start=1):
+        plain = {name: _note(value) for name, value in row.notes.items()}
+        if any(plain.values()):
+            print_wrapped(console, f"task {number}: " + " ".join(f"{name} {v}" for name, v in plain.items() if v))
+
+
+def _note(value: Any) -> str:
+    if isinstance(value, list):
+        return written(tuple(value)) if all(isinstance(part, int) for part in value) else ""
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "" if value is None or isinstance(value, dict) else str(value)
+
+
 def print_wrapped(console: Console, text: str, style: str = "") -> None:
     """A sentence, broken between words where the line ends."""
     console.print(_cell(text, style))
