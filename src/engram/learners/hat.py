@@ -16,11 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import Lesson
-from engram.networks import HEAD
+from engram.networks import HEAD, head_scores
 from engram.parts.masks import Gates
 from engram.parts.partly_private import PartlyPrivate
 from engram.randomness import generator
@@ -122,8 +121,8 @@ class HAT(PartlyPrivate):
         own = self.kept.get(f"private.{task}", self.network.theta[self.network.trunk_size :])
         self.gates.open(torch.sigmoid(self.s_max * own[-units:]))
         with torch.no_grad():
-            features = F.pad(self.network.features(x.to(self.device)), (0, 1), value=1.0)
-            return F.linear(features, own[:-units].view(-1, self.network.row_size)).to(x.device)
+            features = self.network.features(x.to(self.device))
+            return head_scores(features, own[:-units].view(-1, self.network.row_size)).to(x.device)
 
 
 def compensation(embedding: Tensor, hardness: float, most: float) -> Tensor:

@@ -18,11 +18,16 @@ def fold(named: Iterable[tuple[str, nn.Module]]) -> Modules:
     found: Modules = {}
     ahead: list[nn.Module] = []
     for name, module in named:
-        if any(True for _ in (*module.parameters(), *module.buffers())):
+        if keeps(module):
             found[name], ahead = [*ahead, module], []
         else:
             (next(reversed(found.values())) if found else ahead).append(module)
     return found
+
+
+def keeps(module: nn.Module) -> bool:
+    """Whether it has parameters or buffers."""
+    return any(True for _ in (*module.parameters(), *module.buffers()))
 
 
 def spans(trunk: nn.Module, modules: Modules) -> dict[str, slice] | None:

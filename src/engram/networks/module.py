@@ -10,7 +10,8 @@ seed, and random numbers that it draws in training come from a generator of that
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -121,10 +122,10 @@ class Module(Trunk):
     def reseed(self, generator: torch.Generator) -> None:
         self._step_seed, self._calls = generator.initial_seed(), 0
 
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training:
-            return self.layers(x)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._step_seed + self._calls)
-            self._calls += 1
-            return self.layers(x)
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        with torch.random.fork_rng(devices=[], enabled=self.training):
+            if self.training:
+                torch.manual_seed(self._step_seed + self._calls)
+                self._calls += 1
+            yield

@@ -20,13 +20,12 @@ class Residual(Trunk):
         self.last = [block]  # in a list, so that it is registered once
         self.lonely = max(sides) == 1
 
-    def forward(self, x: Tensor) -> Tensor:
+    def check(self, x: Tensor) -> None:
         if self.lonely and len(x) == 1 and self.last[0].training:
             raise BadSetting(
                 f"network '{self.name}' cannot normalise a batch of one sample whose last feature map is 1×1; choose "
                 "a batch that leaves no single sample over, or larger images"
             )
-        return super().forward(x)
 
 
 class ResNet18Reduced(Residual):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -96,7 +97,16 @@ class Trunk(nn.Module):
         return fold(self.layers.named_children())
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layers(self.laid_out(x))
+        self.check(x)
+        with self.drawing():
+            return self.layers(self.laid_out(x))
+
+    def check(self, x: Tensor) -> None:
+        """Refuse a batch that it cannot take."""
+
+    def drawing(self) -> AbstractContextManager[None]:
+        """Inside it layers find the random numbers of their step."""
+        return nullcontext()
 
     def laid_out(self, x: Tensor) -> Tensor:
         """Samples as the first layer is to find them in memory."""
