@@ -82,6 +82,10 @@ class Diverged(EngramError):
     exit_code = 1
 
 
+class Elsewhere(Exception):
+    """Another process is growing the node."""
+
+
 class Stopped(Exception):
     """Somebody asked to stop (Ctrl-C, SIGTERM); everything worth keeping has been saved. The command line adds what
     goes on with it."""

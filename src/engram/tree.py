@@ -20,7 +20,7 @@ import torch
 
 from engram.core import Cost, Learner, Lesson, Machine, Row, State, Step, Stream
 from engram.costs import itemise
-from engram.errors import BadData, BadSetting, Diverged, EngramError
+from engram.errors import BadData, BadSetting, Diverged, Elsewhere, EngramError
 from engram.evaluate import Evaluation, Moment, carried_on, curves_of, evaluate, look, read_moment
 from engram.learners import create
 from engram.nodes import Growth, Node, torch_version
@@ -40,16 +40,19 @@ CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, b
 Watch = Callable[[Node, Step], None]
 
 
-def grow(node: Node, store: Store, stream: Stream | None = None, watch: Watch | None = None) -> Row:
+def grow(
+    node: Node, store: Store, stream: Stream | None = None, watch: Watch | None = None, patient: bool = True
+) -> Row:
     """Make the node exist: what was measured there, from the store or by learning.
 
-    Several processes may ask for the same node at once; one learns, the others wait. `stream` is needed only where it
-    cannot be rebuilt from its spec. `watch` is told of every step and may raise to stop; the position is saved first.
+    Several processes may ask for the same node at once; one learns, the others wait, or raise `Elsewhere` if they are
+    not `patient`. `stream` is needed only where it cannot be rebuilt from its spec. `watch` is told of every step and
+    may raise to stop; the position is saved first.
     """
     row = _known(node, store)
     if row is None:
         watch = watch or _ignore
-        with store.lock(node.key, lambda: watch(node, Step(0, 1))):
+        with store.lock(node.key, (lambda: watch(node, Step(0, 1))) if patient else _leave):
             return _known(node, store) or _learn(node, store, stream or stream_of(node), watch)[1]
     return row
 
@@ -259,3 +262,7 @@ def _rebuilt(spec: str, validation: float) -> Stream:
 
 def _ignore(node: Node, step: Step) -> None:
     """Watch nothing."""
+
+
+def _leave() -> None:
+    raise Elsewhere

@@ -100,6 +100,24 @@ def test_the_board_knows_who_has_what_and_who_was_lost_over_it(store):
     assert (board.growing, board.lost_by) == ({}, {key: ["number 1"]})
 
 
+def test_a_node_that_is_grown_elsewhere_is_asked_for_again_after_a_while(store, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("engram.execute.board.time.monotonic", lambda: now[0])
+    one, crew = walk(), Crew(store, size=9)
+    board, node = Board([one], store, Silence()), one.waiting_for[0]
+    for _ in range(2):
+        board.hand_out(crew)
+        assert [given for given, _ in crew.given] == [node]
+        board.elsewhere(node)
+        crew.given.clear()
+        board.hand_out(crew)
+        assert (crew.given, board.growing) == ([], {})
+        now[0] += 1
+    grow(node, store)
+    board.hand_out(crew)
+    assert [given.depth for given, _ in crew.given] == [2]
+
+
 def test_a_crew_is_sent_home_whatever_happens(store):
     class Broken(Crew):
         def hear(self, board):

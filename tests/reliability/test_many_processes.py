@@ -7,11 +7,13 @@ import random
 import signal
 import time
 
+import pytest
 import torch
 from forking import Ticks, ending, facts, fork, run_child, watched
 
 from engram.core import Cost, Row, State
-from engram.execute import execute
+from engram.execute import Silence, execute
+from engram.execute.walk import Walk
 from engram.request import prepare
 from engram.store import Store
 
@@ -69,6 +71,43 @@ def test_one_of_several_that_is_killed_does_not_hold_up_the_others(tmp_path):
     assert [ending(child) for child in others] == [0, 0]
     watched(run, tmp_path / "alone", Ticks())
     assert facts(run, tmp_path / "shared") == facts(run, tmp_path / "alone")
+
+
+def hold(store, key, at_most_seconds):
+    """Lock a node, say so with a file, and let it go when that is gone."""
+    with store.lock(key):
+        (held := store.folder / "held").touch()
+        stop = time.monotonic() + at_most_seconds
+        while held.exists() and time.monotonic() < stop:
+            time.sleep(0.01)
+
+
+class Released(Silence):
+    """Notes what is grown; after so many nodes the one that is held is let go."""
+
+    def __init__(self, held, after):
+        self.held, self.after, self.keys = held, after, []
+
+    def grown(self, key):
+        self.keys.append(key)
+        if len(self.keys) == self.after:
+            self.held.unlink()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_another_process_is_growing_holds_up_nothing_else(jobs, tmp_path):
+    runs = [small_run(seed=seed, tasks=2) for seed in (0, 1)]
+    first = Walk(runs[0]).waiting_for[0].key
+    other = fork(lambda: hold(Store(tmp_path), first, at_most_seconds=20))
+    held = tmp_path / "held"
+    while not held.exists():
+        time.sleep(0.01)
+    store, progress = Store(tmp_path), Released(held, after=2)
+    execute(runs, store, jobs, progress)
+    one, two = (entry["result"]["path"] for entry in store.runs())
+    assert progress.keys == two + one
+    assert ending(other) == 0
+    store.close()
 
 
 def test_two_writers_of_different_runs_share_what_they_share(tmp_path):

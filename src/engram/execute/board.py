@@ -8,6 +8,8 @@ room, and tells the board what became of them. Facts travel through the store.
 from __future__ import annotations
 
 import heapq
+import time
+from collections import deque
 from collections.abc import Sequence
 from itertools import count
 from typing import Protocol as Interface
@@ -22,6 +24,7 @@ from engram.protocols import Outcome
 from engram.store import Store
 
 TRIES = 3
+AGAIN_SECONDS = 0.2  # until a node that was being grown elsewhere is looked at again
 
 
 class Crew(Interface):
@@ -50,7 +53,8 @@ class Board:
         self.lost_by: dict[str, list[str]] = {}  # who was lost over which node
         self.bugs: list[Exception] = []
         self._wanted: list[tuple[int, int, Node, Walk]] = []  # a heap
-        self._asked: set[str] = set()  # keys of nodes that are wanted or with somebody
+        self._asked: set[str] = set()  # keys of nodes that are wanted, with somebody or elsewhere
+        self._elsewhere: deque[tuple[float, Node]] = deque()  # when to look at them again
         self._places = {walk: place for place, walk in enumerate(walks)}
         self._numbers = count()
         for walk in walks:
@@ -62,6 +66,8 @@ class Board:
 
     def hand_out(self, crew: Crew) -> None:
         """Give the crew as much as it has room for."""
+        while self._elsewhere and self._elsewhere[0][0] < time.monotonic():
+            self.grown(self._elsewhere.popleft()[1])
         while self._wanted and crew.has_room():
             *_, node, walk = heapq.heappop(self._wanted)
             self.growing[node.key] = crew.give(node, walk.run.holding_out(node.validation))
@@ -74,7 +80,7 @@ class Board:
         self.progress.step(node.key, share)
 
     def grown(self, node: Node) -> None:
-        """The store knows it now."""
+        """The store knows it now. If it does not, the node is wanted again."""
         self._take_down(node)
         for walk in self._waiting(node):
             self._go_on(walk, [node])
@@ -92,6 +98,11 @@ class Board:
         for walk in self._waiting(node):
             self._blame(walk, bug)
             self._go_on(walk, [])
+
+    def elsewhere(self, node: Node) -> None:
+        """Another command is growing it: what else is wanted comes first."""
+        self.growing.pop(node.key)
+        self._elsewhere.append((time.monotonic() + AGAIN_SECONDS, node))
 
     def lost(self, node: Node, how: str) -> None:
         """Who grew it is gone: others try, but not for ever."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 from engram.core import Step, Stream
-from engram.errors import EngramError, Stopped, StoreTrouble
+from engram.errors import Elsewhere, EngramError, Stopped, StoreTrouble
 from engram.execute.board import Board
 from engram.nodes import Node
 from engram.store import Store
 from engram.tree import grow
+
+MOMENT_SECONDS = 0.05  # while all that is wanted is being grown elsewhere
 
 
 class Here:
@@ -24,6 +28,8 @@ class Here:
 
     def hear(self, board: Board) -> None:
         if self.given is None:
+            board.progress.check()
+            time.sleep(MOMENT_SECONDS)
             return
 
         def watch(growing: Node, step: Step) -> None:
@@ -31,7 +37,9 @@ class Here:
 
         (node, stream), self.given = self.given, None
         try:
-            grow(node, self.store, stream, watch)
+            grow(node, self.store, stream, watch, patient=False)
+        except Elsewhere:
+            board.elsewhere(node)
         except (Stopped, StoreTrouble):
             raise
         except EngramError as error:

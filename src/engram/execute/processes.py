@@ -66,6 +66,8 @@ class Processes:
             board.lost(node, answer["error"])
         elif event == "failed":
             board.failed(node, of_kind(answer["kind"], answer["error"]))
+        elif event == "elsewhere":
+            board.elsewhere(node)
         else:
             board.grown(node)
 

@@ -16,7 +16,7 @@ import traceback
 from typing import Any, TextIO
 
 from engram.core import Step
-from engram.errors import EngramError, Stopped, StoreTrouble
+from engram.errors import Elsewhere, EngramError, Stopped, StoreTrouble
 from engram.memory import keep_freed
 from engram.nodes import Node
 from engram.store import Store
@@ -48,8 +48,10 @@ class Worker:
 
     def _answer(self, line: str) -> dict[str, Any]:
         try:
-            grow(self._node(*json.loads(line)), self.store, watch=self._watch)
+            grow(self._node(*json.loads(line)), self.store, watch=self._watch, patient=False)
             return {"event": "grown"}
+        except Elsewhere:
+            return {"event": "elsewhere"}
         except StoreTrouble as error:
             return {"event": "trouble", "kind": type(error).__name__, "error": str(error)}
         except EngramError as error:
