@@ -6,34 +6,50 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from engram import memory
-from engram.core import Lesson, Outline, State
+from engram.core import Lesson, Outline, Split, State, pick
 from engram.errors import BadData
 from engram.networks import Blueprint
 from engram.parts.gradient import GradientLearner
-from engram.parts.library import MODULES, Library
+from engram.parts.library import MODULES, Library, Path
+from engram.parts.nearest import accuracy, features
 from engram.parts.partly_private import OwnOutputs
+from engram.parts.search import Search
 from engram.parts.stopping import take_out
+from engram.randomness import generator
 from engram.settings import setting
 
 
 class Modular(GradientLearner):
-    """What it keeps is its library. `network` is never trained: it is what every new one begins as."""
+    """What it keeps is its library. `network` is never trained: it is what every new one begins as. Its `fit` is a
+    search, and the prior says from which past paths."""
 
+    fit: Search  # type: ignore[assignment]
     heads = "per-task"
     loss_over = "task"
     optimizer_reset = "full"
     stop_on = "validation"  # withdraws the setting: validation data also choose the path
     freeze_bn_stats = False  # withdraws the setting: nothing that is shared is trained
     modules = setting(0, "modules that a network is cut into, its outputs among them; 0: as it names them", at_least=0)
+    sources = setting(1, "past paths that candidates are made from, the nearest ones; 0: all", at_least=0, late=True)
+    prior = setting(
+        "nearest",
+        "how past paths are chosen: by nearest neighbours on their features, or at random",
+        choices=("nearest", "random"),
+        late=True,
+    )
+    neighbours = setting(5, "nearest neighbours that vote", at_least=1, late=True)
+    prior_samples = setting(1000, "training and validation samples that the prior looks at", at_least=1, late=True)
     most_megabytes = setting(0, "that the library may take; 0: as many as there are", at_least=0)
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
         self.outputs = OwnOutputs(self.heads, self.outline.classes, self.device)
         self.library = Library(self.blueprint, self.outline.shape, self.seed, self.modules)
+        self._notes: dict[str, Any] = {}
 
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint, settings: Mapping[str, Any]) -> int:
@@ -61,10 +77,48 @@ class Modular(GradientLearner):
         most = self.most_megabytes * 10**6 or None
         memory.require(needed, f"the module library with new modules for {name}", "raise most_megabytes", most)
 
+    def past_paths(self) -> list[Path]:
+        """Every distinct one, the newest first: of equally good ones it is chosen."""
+        return list(dict.fromkeys(reversed(self.library.paths.values())))
+
+    def nearest_paths(self, lesson: Lesson, past: list[Path]) -> list[Path]:
+        """The past paths that candidates are made from, the best first."""
+        if self.prior == "random":
+            order = torch.randperm(len(past), generator=generator(self.seed, "sources", lesson.index)).tolist()
+            past = [past[k] for k in order]
+        elif len(past) > (self.sources or len(past)):
+            scores = self._nearest(lesson, past)
+            past = sorted(past, key=lambda path: -scores[path])
+        return past[: self.sources or None]
+
+    def _nearest(self, lesson: Lesson, paths: list[Path]) -> dict[Path, float]:
+        """How well nearest neighbours do on the features of each path."""
+        _, places = self.outputs.active(lesson.index, self.loss_over)
+        known, asked = self.some(lesson.train, lesson, "train"), self.some(lesson.validation, lesson, "validation")
+        walk = self.fit.walk
+        near, far = features(walk, paths, known), features(walk, paths, asked)
+        labels, truth = pick(places, known.y), pick(places, asked.y)
+        found = {}
+        for path in paths:
+            pair = near[path[:-1]], labels, far[path[:-1]], truth
+            found[path], operations = accuracy(*pair, self.neighbours)
+            self.operations += operations
+        return found
+
+    def some(self, data: Split, lesson: Lesson, which: str) -> Split:
+        """As many samples as the prior looks at."""
+        order = torch.randperm(len(data), generator=generator(self.seed, "prior", lesson.index, which))
+        return data.take(order[: self.prior_samples].sort().values)
+
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
+        if task == self.fit.task:
+            return self.fit.best_so_far().scores(x.to(self.device)).to(x.device)
         assert task is not None
         return self.library.predict(self.library.paths[task], x.to(self.device)).to(x.device)
+
+    def notes(self) -> Mapping[str, Any]:
+        return self._notes
 
     def changed_by(self, lesson: Lesson) -> set[int]:
         return {lesson.index}
