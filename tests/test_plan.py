@@ -120,6 +120,21 @@ def test_what_was_trained_is_known_and_takes_no_time(store):
     assert counts(longer) == (10, 10, 5, 5)
 
 
+def test_a_lesson_takes_as_long_as_it_did_with_other_seeds(store):
+    """Early stopping ends this one after a few of 10,000 epochs."""
+    stopping = {"stop": "patience", "patience": 1, "epochs": 10_000, "rate": 0.1}
+    first, second, another = (
+        small(seed=seed, tasks=2, settings=stopping | more) for seed, more in ((0, {}), (1, {}), (1, {"patience": 2}))
+    )
+    execute([first], store)
+    guessed, timed = plan([second]), plan([second], store)
+    assert (guessed.timed, timed.timed) == (0, 2)
+    took = sum(store.row(key).cost.seconds for key in store.runs()[0]["result"]["path"])
+    assert took <= timed.seconds < guessed.seconds / 10
+    assert plan([another], store).timed == 0
+    assert plan([first], store).timed == 0
+
+
 def test_what_failed_is_known_and_ends_its_run(store):
     run = small(settings={"rate": 1e30})
     execute([run], store)
@@ -179,7 +194,7 @@ def test_json_has_everything():
     found = plan([small(tasks=2)], jobs=2).to_json()
     assert found.keys() == {
         "runs", "nodes", "distinct", "shared", "known", "to_train", "seconds", "longest_seconds", "wall_seconds",
-        "jobs", "kinds", "measured_kinds",
+        "jobs", "kinds", "measured_kinds", "timed",
     }  # fmt: skip
 
 

@@ -35,10 +35,12 @@ BRIEF = {"iterations": 1, "generations": 1, "batch": 256, "fisher_samples": 100,
 
 
 class Asked(NamedTuple):
-    """A node to be grown, and its stream."""
+    """A node to be grown, and its stream; and the seconds that its lesson took with another seed, where that is known:
+    how soon a lesson stops by itself cannot be told from a few steps."""
 
     node: Node
     stream: Stream
+    learned: float | None = None
 
     @property
     def growth(self) -> Growth:
@@ -94,7 +96,8 @@ class Pace:
 
     def seconds(self, asked: Asked) -> float:
         steps = self.steps_per_sample * asked.presented()
-        return self.step * steps + self.around + self.sample * asked.scored(steps)
+        learning = self.step * steps + self.around if asked.learned is None else asked.learned
+        return learning + self.sample * asked.scored(steps)
 
 
 class Estimate(NamedTuple):

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from engram.core import Stream
@@ -22,6 +23,7 @@ from engram.protocols import Outcome
 from engram.runs import Run
 from engram.store import Store
 
+LATEST = 3  # runs with other seeds whose times are looked up
 CURVES = ("d1", "d1_validation", "d2", "d2_validation", "union")
 
 
@@ -29,7 +31,8 @@ CURVES = ("d1", "d1_validation", "d2", "d2_validation", "union")
 class Forecast:
     """Nodes as all runs together ask for them (`nodes`), each counted once (`distinct`), and those of the latter that
     were grown or failed before (`known`). `seconds` is CPU time of growing the rest, `longest_seconds` what the longest
-    run takes at least; both are not numbers where none of the `kinds` of nodes could be measured."""
+    run takes at least; both are not numbers where none of the `kinds` of nodes could be measured. Of `timed` nodes the
+    store knows how long their lessons took with other seeds."""
 
     runs: int
     nodes: int
@@ -40,6 +43,7 @@ class Forecast:
     jobs: int
     kinds: int
     measured_kinds: int
+    timed: int = 0
 
     @property
     def shared(self) -> int:
@@ -78,6 +82,7 @@ def plan(runs: Sequence[Run], store: Store | None = None, jobs: int = 1) -> Fore
         jobs=jobs,
         kinds=found.kinds,
         measured_kinds=found.measured,
+        timed=sum(asked.learned is not None for asked in tree.missing.values()),
     )
 
 
@@ -92,21 +97,35 @@ class _Wanted:
         self.missing: dict[str, Asked] = {}
         self.rounds: list[list[list[str]]] = []
         self._streams: dict[str, Stream] = {}
+        self._results: dict[str, list[Mapping[str, Any]]] = {}  # of runs that are done, by all but their seeds
+        for entry in store.runs() if store else ():
+            if entry["status"] == "done":
+                self._results.setdefault(_but_seeds(entry["spec"]), []).append(entry["result"])
 
     def follow(self, run: Run) -> None:
-        walk = Walk(run)
+        walk, lessons = Walk(run), iter(self._lessons_before(run))
         self.rounds.append([])
         while walk.waiting_for:
             self.nodes += len(walk.nodes)
+            learned = {node.key: next(lessons, None) for node in walk.nodes}
             nodes = {node.key: node for node in walk.nodes}  # each is told once: after the last the run asks for others
             self.rounds[-1].append(list(nodes))
             for place, (key, node) in enumerate(nodes.items()):
-                asked, outcome = Asked(node, self._stream(run, node.validation)), self._remembered(walk, node)
+                asked = Asked(node, self._stream(run, node.validation), learned[key])
+                outcome = self._remembered(walk, node)
                 if outcome is None:
                     self.missing.setdefault(key, asked)
                 else:
                     self.known.add(key)
                 walk.tell(key, outcome or made_up(asked, best=place == len(nodes) // 2))
+
+    def _lessons_before(self, run: Run) -> list[float]:
+        """Seconds of the lessons of this run, as it asks for them, when it was done with other seeds: the mean of the
+        last few."""
+        results = self._results.get(_but_seeds(run.to_json()), [])[-LATEST:]
+        rows = [[self.store.row(key) for key in result["grown"]] for result in results] if self.store else []
+        whole = [[row.cost.seconds for row in path if row is not None] for path in rows if None not in path]
+        return [fmean(seconds) for seconds in zip(*whole)]
 
     def _stream(self, run: Run, validation: float) -> Stream:
         """The run's stream, or one like it: tasks of another seed are as large, and need not be built again."""
@@ -134,6 +153,12 @@ def made_up(asked: Asked, best: bool) -> Outcome:
         curves={**dict.fromkeys(CURVES, (accuracy, accuracy)), "union_at_stop": lambda moment: accuracy},
         steps=(0, max(steps - 1, 1)),
     )
+
+
+def _but_seeds(spec: Mapping[str, Any]) -> str:
+    """What a run is, whatever its seeds."""
+    stream = {name: value for name, value in spec["stream"].items() if name != "seed"}
+    return json.dumps({**spec, "seed": None, "stream": stream}, sort_keys=True, default=dict)
 
 
 def _waiting(rounds: Sequence[Sequence[str]], seconds: Mapping[str, float]) -> float:

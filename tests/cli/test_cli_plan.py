@@ -80,6 +80,14 @@ def test_a_mistake_is_still_one(train):
     assert (said.code, said.out) == (2, "")
 
 
+def test_what_took_its_time_with_another_seed_is_said(train):
+    words = ("split-digits", "finetune", "--tasks", "2")
+    train(*words, "--seeds", "0")
+    said = train(*words, "--seeds", "0-2", "--plan").out
+    assert "6 nodes wanted by 3 runs: 0 shared, 2 in" in said
+    assert said.endswith("4 nodes of them as long as with other seeds\n")
+
+
 def test_text_of_a_large_plan_fits_eighty_columns():
     plan = Forecast(
         runs=72, nodes=1432, distinct=1216, known=12, seconds=12000, longest_seconds=600, jobs=2, kinds=20,

@@ -32,7 +32,8 @@ def show_plan(wanted: Sequence[Run], store: str, jobs: int, as_json: bool) -> No
 def lines(plan: Forecast, store: str) -> list[str]:
     counts = f"{count(plan.nodes, 'node')} wanted by {count(plan.runs, 'run')}"
     known = f"{plan.shared} shared, {plan.known} in {store}"
-    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan)]
+    timed = [f"{count(plan.timed, 'node')} of them as long as with other seeds"] if plan.timed else []
+    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan), *timed]
 
 
 def time_line(plan: Forecast) -> str:
