@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from engram.errors import BadSetting
-from engram.streams import kinds, rebuild, stream
+from engram.streams import kinds, plan, rebuild, stream
 
 from .toys import toy
 
@@ -70,3 +70,14 @@ def test_it_is_made_again_from_its_spec():
 def test_only_one_mean_is_subtracted(other):
     with pytest.raises(BadSetting, match=f"{other}=true came with standardised=true, and both subtract a mean"):
         made("split", standardised=True, **{other: True})
+
+
+def test_the_first_task_is_measured_once_for_all(monkeypatch):
+    measured = []
+    real = plan.feature_statistics
+    monkeypatch.setattr(plan, "feature_statistics", lambda *given: measured.append(1) or real(*given))
+    many = made("incremental", standardised=True)
+    assert len(many.tasks) > 2
+    assert len(measured) == 1
+    assert len(many.with_validation(0.3).tasks) > 2
+    assert len(measured) == 2

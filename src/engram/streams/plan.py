@@ -21,6 +21,7 @@ from engram.streams.validation import hold_out
 from engram.transform import Transform
 
 LONGEST_TITLE = 29
+Statistics = tuple[Tensor, Tensor]  # mean and deviation
 
 
 class Chosen(NamedTuple):
@@ -114,20 +115,19 @@ def assemble(
         spec=spec,
         outline=Outline(parts[0].shape, tuple(dict.fromkeys(c for part in parts for c in part.labels))),
         count=len(parts),
-        build=partial(build_task, tuple(parts), spec["seed"]),
+        build=partial(build_task, tuple(parts), spec["seed"], {}),
         validation=validation or 0.0,
         class_names=class_names,
         brings_validation=validation is None,
     )
 
 
-def build_task(parts: Sequence[Part], seed: int, index: int, share: float) -> Task:
-    """The task of one part, with this share of its training samples held out: views on the source, no copies."""
+def build_task(parts: Sequence[Part], seed: int, known: dict[Any, Statistics], index: int, share: float) -> Task:
+    """The task of one part, with this share of its training samples held out: views on the source, no copies. What is
+    measured for many parts is `known` after the first of them."""
     part, data = parts[index], parts[index].source.dataset
     rows = part.rows(seed, index, share)
-    first = next(k for k, other in enumerate(parts) if other.source is part.source) if part.standardised else index
-    measured = rows if first == index else parts[first].rows(seed, first, share)
-    cut = partial(_cut, part, _transform(part, seed, data.x_train, measured.train))
+    cut = partial(_cut, part, _transform(part, seed, _statistics(parts, seed, known, index, share, rows.train)))
     return Task(
         name=part.name,
         index=index,
@@ -161,19 +161,42 @@ def _cut(
     return Split(x, labels + part.offset if part.offset else labels, rows, transform, moves)
 
 
-def _transform(part: Part, seed: int, x: Tensor, rows: Tensor | None) -> Transform:
-    """What happens to every sample of a part; `rows` of `x` are the training samples that it is measured by."""
+def _statistics(
+    parts: Sequence[Part], seed: int, known: dict[Any, Statistics], index: int, share: float, rows: Tensor | None
+) -> Statistics | None:
+    """Mean and deviation of the training samples that a part is measured by, if it is: its own `rows`, or those of the
+    first part of its source."""
+    part = parts[index]
+    if not part.standardised:
+        return _measured(part, rows, channel_statistics) if part.normalised else None
+    first = next(k for k, other in enumerate(parts) if other.source is part.source)
+    if (first, share) not in known:
+        of_first = rows if first == index else parts[first].rows(seed, first, share).train
+        known[first, share] = _measured(part, of_first, feature_statistics)
+    return known[first, share]
+
+
+def _measured(part: Part, rows: Tensor | None, measure: Callable[[Split, int], Statistics]) -> Statistics:
+    x = part.source.dataset.x_train
+    return measure(Split(x, torch.zeros(len(x if rows is None else rows)), rows, _picture(part)), part.chunk)
+
+
+def _picture(part: Part) -> Transform:
+    """Without padding, which is no part of the statistics."""
+    return replace(part.layout, scale=part.source.dataset.scale, permutation=None, width=None)
+
+
+def _transform(part: Part, seed: int, statistics: Statistics | None) -> Transform:
+    """What happens to every sample of a part."""
     order = part.order(seed)
     transform = replace(part.layout, scale=part.source.dataset.scale, permutation=order)
     if part.centred:
         return replace(transform, shift=transform.arrange(part.layout.pictured(part.source.mean[None]))[0])
-    if not part.normalised and not part.standardised:
+    if statistics is None:
         return transform
-    picture = replace(transform, permutation=None, width=None)  # padding is no part of the statistics
-    samples = Split(x, torch.zeros(len(x if rows is None else rows)), rows, picture)
-    mean, deviation = (feature_statistics if part.standardised else channel_statistics)(samples, part.chunk)
+    mean, deviation = statistics
     if part.width is not None or (order is not None and mean.numel() > 1):  # its channels lie anywhere
-        whole = (1, *picture.shape(part.source.dataset.shape))
+        whole = (1, *_picture(part).shape(part.source.dataset.shape))
         padding = transform.arrange(torch.ones(whole))[0] == 0
         mean = transform.arrange(mean.expand(whole))[0]
         deviation = transform.arrange(deviation.expand(whole))[0].masked_fill(padding, 1.0)
