@@ -51,7 +51,7 @@ def test_it_learns_asleep_only_and_holds_no_more_than_its_room(teach, digits_les
 
 def test_what_is_known_is_not_put_into_the_memory(teach, digits_lessons):
     learner = teach(watched(threshold=-1e30), digits_lessons[:2])
-    assert not any(learner.sleeps)
+    assert learner.sleeps == [0, 0]
 
 
 def test_a_sleep_is_a_shuffled_pass_over_the_memory(teach, digits_lessons):

@@ -93,7 +93,10 @@ class GeppNet(Learner):
         for number, task in enumerate(tasks, seen):
             where, samples = f"task {task.index + 1} ({task.name})", len(task.train)
             if samples < 2:
-                raise BadData(f"{where} has {samples} of at least 2 training samples that '{cls.name}' needs in a task")
+                raise BadData(
+                    f"{where} has {samples} of at least 2 training samples that learner '{cls.name}' needs in every "
+                    "task; give more, or choose another learner"
+                )
             if not number and len(task.train.y.unique()) < 2:
                 raise BadData(
                     f"{where} is the first and has 1 class; learner '{cls.name}' needs 2 there to tell how sure it is: "
