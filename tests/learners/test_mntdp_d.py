@@ -16,9 +16,9 @@ from engram.errors import BadData, BadSetting, TooLarge
 from engram.learners import mntdp_d
 from engram.networks import Blueprint
 
-RESNET = Blueprint.of("ctrl-resnet", width=3)
+RESNET = Blueprint.of("ctrl-resnet", width=2)
 DROPOUT = Blueprint.of("mlp", widths="12-10", dropout=0.2)
-PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 4, "rate": 0.01}
+PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 3, "rate": 0.01}
 
 
 def again(lesson, index):
@@ -110,7 +110,7 @@ def test_old_outputs_stay_the_same_to_the_bit(network, make, teach, digits_lesso
     learner, known = make("mntdp-d", network=network, **PATIENT), []
     x = [lesson.validation.batch(slice(None))[0] for lesson in digits_lessons]
     sizes = []
-    for k, lesson in enumerate(digits_lessons[:4]):
+    for k, lesson in enumerate(digits_lessons[:3]):
         teach(learner, [lesson])
         known.append(learner.predict(x[k], k))
         assert all(torch.equal(learner.predict(x[j], j), known[j]) for j in range(k + 1))
@@ -176,7 +176,7 @@ def test_a_network_is_cut_into_fewer_modules(make, teach, digits_lessons):
 
 
 def test_it_keeps_its_modules_and_nothing_else(make, teach, digits_lessons):
-    learner = teach(make("mntdp-d", network=RESNET, epochs=1), digits_lessons[:3])
+    learner = teach(make("mntdp-d", network=RESNET, epochs=1), digits_lessons[:2])
     assert itemise(learner.state()) == {"modules": learner.library.bytes, "total": learner.library.bytes}
 
 
