@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.learners import learner_settings
 
-QUICK = {"generations": 3, "population": 4, "batches": 4, "units": 12, "most_passes": 3}
+QUICK = {"generations": 3, "population": 4, "batches": 4, "units": 12, "most_passes": 3, "trials": 2}
 
 
 def quick(name):

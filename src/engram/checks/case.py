@@ -21,7 +21,7 @@ CLASSES = ((3, 0), (5, 1), (2, 4))  # no class's number is its column, and no ta
 FEATURES, SAMPLES, TESTS = 8, 40, 20
 SMALL = {"epochs": 5, "batch": 16, "rate": 0.02, "features": 40, "fisher_samples": 30}
 SMALL |= {"map_side": 6, "most_passes": 3, "sleep_every": 90}
-SMALL |= {"generations": 5, "population": 4, "batches": 5}
+SMALL |= {"generations": 5, "population": 4, "batches": 5, "trials": 3}
 MOST_STEPS = 100_000
 
 
