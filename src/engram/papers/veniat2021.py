@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from engram.learners import learner_settings
-from engram.papers.cross_table import Cell
-from engram.papers.paper import Experiment, Paper
+from engram.papers.cross_table import Cell, by_cell
+from engram.papers.paper import Answer, Experiment, Paper
 from engram.papers.shown_table import ShownTable
 from engram.papers.veniat2021_claims import claims_of, remarks
 from engram.papers.veniat2021_figures import along, bars, path_table, paths, radar
@@ -20,13 +20,16 @@ from engram.papers.veniat2021_models import (
     ABLATION,
     AGAIN,
     ALEXNET,
+    INDEPENDENT,
     MODELS,
     MODULAR,
+    PARTS,
     STANDARD,
     STREAM_LEVEL,
     STREAMS,
     TIERS,
     TRANSFER,
+    WIDE,
     Contender,
     dataset_of,
     is_here,
@@ -36,8 +39,8 @@ from engram.papers.veniat2021_models import (
 )
 from engram.papers.veniat2021_tables import DETAILS, TOTALS, ablation_table, published, stream_table, total_table
 from engram.papers.veniat2021_tables import STANDARD as STANDARD_COLUMNS
-from engram.papers.veniat2021_words import FALL, LONG, NORMALISED, about, caveats
-from engram.reports.content import Column
+from engram.papers.veniat2021_words import BEYOND, FALL, LONG, NORMALISED, about, caveats
+from engram.reports.content import Column, Table
 from engram.streams import ctrl, ctrl_long
 
 BATCHES = tuple(range(6))  # of LCA@5
@@ -75,12 +78,23 @@ class _Cells:
     def ablation(self) -> tuple[Cell, ...]:
         """MNTDP-D, and with one thing changed."""
         base = MODULAR + ALEXNET * self.scale.alexnet
-        variants = {base: {}, **{f"{base} {name}": changes for name, changes in ABLATION.items()}}
+        cut = {"10 modules"} if self.scale.alexnet else set()  # which has only six
+        changed = {name: changes for name, changes in ABLATION.items() if name not in cut}
+        variants = {base: {}, **{f"{base} {name}": changes for name, changes in changed.items()}}
         return tuple(
             self.cell(label, replace(MODELS[MODULAR], settings=changes), stream)
             for stream in AGAIN
             for label, changes in variants.items()
         )
+
+    def parts(self) -> tuple[Cell, ...]:
+        """MNTDP-D with one part of the wide search, and with all of them."""
+        base = MODULAR + ALEXNET * self.scale.alexnet
+        variants = {base: {}, **{f"{MODULAR} + {name}": changes for name, changes in PARTS.items()}}
+        variants[WIDE] = MODELS[WIDE].settings
+        alone = {INDEPENDENT + ALEXNET * self.scale.alexnet: MODELS[INDEPENDENT]}
+        found = alone | {name: replace(MODELS[MODULAR], settings=changes) for name, changes in variants.items()}
+        return tuple(self.cell(name, model, stream) for stream in self.scale.shown for name, model in found.items())
 
     def cell(self, label: str, model: Contender, stream: str, instance: int = 1) -> Cell:
         place = STREAMS[stream]
@@ -124,6 +138,8 @@ class _Cells:
         """What all learners are trained with, as far as they know it; one that is chosen by the whole stream has one
         rate and a choice of strengths, where it has a penalty."""
         scale, has = self.scale, learner_settings(model.learner)
+        if model.by_itself:
+            return dict(scale.less.get(model.learner, {}))
         penalised = whole and "strength" in has
         rates = model.rates if model.rates and self.tier == "paper" else scale.rates
         grid = {"rate": rates[-1:] if penalised else rates, "weight_decay": scale.decays}
@@ -191,9 +207,16 @@ def _of_stream(cells: _Cells, stream: str, measures: Sequence[Any], **more: Any)
 
 
 def _standard(cells: _Cells) -> list[Experiment]:
-    each = [_of_stream(cells, stream, STANDARD_COLUMNS) for stream in STANDARD]
-    shown = lambda answers: [t for s in STANDARD for t in stream_table(s, TOTALS, False)(answers)]  # noqa: E731
-    return [*each, view("fig3", "Figure 3: standard streams", questions=cells.of(*STANDARD), shown=shown, figure=bars)]
+    by_name: dict[str, Any] = {"ours": cells.tier in ("small", "alexnet")}
+    each = [_of_stream(cells, stream, STANDARD_COLUMNS, **by_name) for stream in STANDARD]
+    asked = cells.of(*STANDARD)
+    return [*each, view("fig3", "Figure 3: standard streams", questions=asked, shown=_both, figure=bars, **by_name)]
+
+
+def _both(answers: Sequence[Answer]) -> list[Table]:
+    """The two standard streams, as far as they were asked for."""
+    there = {stream for _, stream, _ in by_cell(answers)}
+    return [table for s in STANDARD if s in there for table in stream_table(s, TOTALS, False)(answers)]
 
 
 def _long(cells: _Cells) -> list[Experiment]:
@@ -216,8 +239,12 @@ def _long(cells: _Cells) -> list[Experiment]:
 def _searches(cells: _Cells) -> list[Experiment]:
     """What of the search matters."""
     title = "Ablation: what of MNTDP-D's search matters"
-    more: dict[str, Any] = {"about": FALL, "ours": cells.tier == "quick"}
-    return [view("ablation", title, questions=cells.ablation(), shown=ablation_table, **more)]
+    more: dict[str, Any] = {"about": FALL, "ours": cells.tier != "paper"}
+    own: dict[str, Any] = {"shown": total_table(False), "about": BEYOND, "ours": cells.tier != "paper"}
+    return [
+        view("ablation", title, questions=cells.ablation(), shown=ablation_table, **more),
+        view("beyond", "Beyond the paper: what each part of the wide search brings", questions=cells.parts(), **own),
+    ]
 
 
 PAPER = Paper(

@@ -44,8 +44,8 @@ AGAIN = ("S-", "S_out")  # the last task is the first one again, with few sample
 @dataclass(frozen=True)
 class Contender:
     """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
-    family. The paper's grid has other `rates` for some, and networks that are so many times `wider`, by family. Where
-    `ours`, it is not the paper's."""
+    family. The paper's grid has other `rates` for some, and networks that are so many times `wider`, by family. One
+    that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the paper's."""
 
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -53,6 +53,7 @@ class Contender:
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rates: Sequence[float] = ()
     wider: Mapping[str, float] = field(default_factory=dict)
+    by_itself: bool = False
     ours: bool = False
 
     def on(self, family: str) -> dict[str, Any]:
@@ -68,6 +69,7 @@ _EWC = {"heads": "per-task", "fisher_samples": 1024, **_SHARED}
 _ONE_HEAD = {"digits": {"heads": "growing"}}
 _REPLAY = {"memory": 15, **_SHARED}
 _FULLER = {"digits": {"memory": 25, "heads": "growing"}}
+_GROWN = {"digits": {"widths": "312-128"}}  # the network of their papers
 _HAT_RATES = (5e-2, 1e-2, 5e-3, 1e-3)
 _WIDER = {"transfer": 2.5, "classes": 3.2, "long": 3.2, "digits": 4.0}  # by the printed memory
 
@@ -82,19 +84,33 @@ MODELS: Mapping[str, Contender] = {
     "Online EWC †": Contender("online-ewc", {**_EWC, "decay": 0.9}, _EVERYWHERE, own=_ONE_HEAD),
     "ER (Reservoir) †": Contender("er", {**_REPLAY, "buffer": "reservoir"}, own=_FULLER),
     "ER": Contender("er", _REPLAY, own=_FULLER),
+    "PNN": Contender("pnn"),
     MODULAR: Contender("mntdp-d", families=_EVERYWHERE),
     MODULAR + ALEXNET: Contender("mntdp-d", families=("transfer", "classes", "long")),
     "HAT * †": Contender("hat", families=_EVERYWHERE, rates=_HAT_RATES),
     "HAT (Wide) * †": Contender("hat", families=_EVERYWHERE, rates=_HAT_RATES, wider=_WIDER),
+    "DEN †": Contender("den", families=("digits",), own=_GROWN, by_itself=True),
+    "RCL †": Contender("rcl", families=("digits",), own=_GROWN, by_itself=True),
+    WIDE: Contender("mntdp-d", {"search": "wide"}, ("transfer", "long"), ours=True),
+}
+# What the wide search is made of, one part at a time beside the paper's candidates.
+PARTS: Mapping[str, Mapping[str, Any]] = {
+    "front": {"front": True},
+    "adapter": {"adapter": True},
+    "adapter and screen": {"adapter": True, "screen": True},
+    "warm": {"warm": True},
+    "ridge": {"ridge": True},
 }
 # The ablation of section 5.3, with what is published about it: how much Δ between the first and the last task falls.
 ABLATION: Mapping[str, Mapping[str, Any]] = {
     "k = all": {"sources": 0},
     "random prior": {"prior": "random"},
     "3 modules": {"modules": 3},
+    "10 modules": {"modules": 10},
 }
-FALLS = {("random prior", "S-"): -0.2, ("random prior", "S_out"): -0.3, ("3 modules", "S_out"): -0.1}
-FALLS |= {("k = all", "S-"): 0.0, ("k = all", "S_out"): 0.0}
+FALLS = {("k = all", "S-"): 0.0, ("k = all", "S_out"): 0.0}
+FALLS |= {("random prior", "S-"): -0.2, ("random prior", "S_out"): -0.3}
+FALLS |= {("3 modules", "S_out"): -0.1, ("10 modules", "S_out"): 0.0}
 
 
 def known(family: str) -> dict[str, Contender]:
@@ -126,6 +142,7 @@ class Scale:
     data: Mapping[str, str] = field(default_factory=dict)  # datasets of the standard streams
     instances: Sequence[int] = (1,)
     alexnet: bool = False  # all learners on the AlexNet
+    less: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of learners that train by themselves
     without: Sequence[str] = ()  # learners that are left out
     shown: Sequence[str] = TRANSFER  # transfer streams of the page; the tables of others are made by their names only
 
@@ -166,6 +183,7 @@ TIERS: Mapping[str, Scale] = {
             "classes": {"tasks": 2, "normalised": True, "side": 0, "iterations": 30},
         },
         data={"digits": "digits", "classes": "digits"},
+        less={"den": {"epochs": 5, "batch": 32, "rate": 5e-3}, "rcl": {"epochs": 5, "rate": 5e-3, "trials": 2}},
         without=(
             "New-head finetune",
             "New-leg finetune",
@@ -183,12 +201,17 @@ TIERS: Mapping[str, Scale] = {
         networks={
             "ctrl-resnet": {"width": 16, "side": 16},
             "ctrl-alexnet": {"width": 16},
-            "mlp": {"widths": "1000-1000"},
+            "mlp": {"widths": "500-500"},
         },
         streams={
             "transfer": {"test_samples": 100},
-            "long": {"large": 60, "test_samples": 100},
-            **_TEN,
+            "long": {"large": 60, "test_samples": 100, "iterations": 600},
+            "digits": {**_TEN["digits"], "iterations": 400},
+            "classes": {**_TEN["classes"], "iterations": 400},
+        },
+        less={
+            "den": {"epochs": 1, "batch": 128, "rate": 2e-3},
+            "rcl": {"epochs": 1, "batch": 128, "rate": 2e-3, "trials": 5},
         },
     ),
     "alexnet": Scale(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),
