@@ -59,14 +59,6 @@ class MntdpD(Modular):
 
     def end(self, lesson: Lesson) -> None:
         scored = self.fit.scored()
-        described = [{**self._described(each.plan), "validation": score, "steps": each.steps} for each, score in scored]
+        described = [{**self.described(each.plan), "validation": score, "steps": each.steps} for each, score in scored]
         path = scored[0][0].join(lesson.index)
         self._notes = {"path": list(path), **described[0], "candidates": described}
-
-    def _described(self, plan: Plan) -> dict[str, Any]:
-        """A candidate in a note: its kind, the first task (from 1) whose modules it uses and how many of them, which
-        are the last ones where its kind is front."""
-        count, wanted = len(self.library.layers), plan.path or None
-        kept = {"front": count - plan.first, "ridge": count - 1, "branch": plan.first, "warm": plan.first}
-        tasks = (task + 1 for task, path in self.library.paths.items() if path[: len(plan.path)] == wanted)
-        return {"kind": plan.kind, "source": next(tasks, None), "kept": kept.get(plan.kind, count)}

@@ -153,7 +153,7 @@ class Fit:
             owner.differentiate(loss)
         else:
             loss = material.direct(x, y)
-        self.check(loss.item())
+        require_finite(loss.item(), material.name, step, self.rate)
         owner.edit()
         owner.descend()
         owner.after_step()
@@ -161,13 +161,6 @@ class Fit:
         self.step = step + 1
         if self.stopping:
             self._look(self.step)
-
-    def check(self, loss: float) -> None:
-        if not math.isfinite(loss):
-            raise Diverged(
-                f"the loss became {loss} at {self.material.name}, step {(self.step or 0) + 1}; "
-                f"lower the rate (now {self.rate:g}) or check the data"
-            )
 
     def _look(self, step: int) -> None:
         """Where it is time to, look at the accuracy; at the end go back to where it was best."""
@@ -195,6 +188,14 @@ class Fit:
         self.optimiser.steps = plain["optimiser_steps"]
         self.stopping.load(tensors, plain)
         self.step = plain["step"]
+
+
+def require_finite(loss: float, name: str, step: int, rate: float) -> None:
+    """Refuse to go on from a loss that is none, at a material of this name after so many steps."""
+    if not math.isfinite(loss):
+        raise Diverged(
+            f"the loss became {loss} at {name}, step {step + 1}; lower the rate (now {rate:g}) or check the data"
+        )
 
 
 def lockstep(fits: Sequence[Fit]) -> Iterator[Step]:

@@ -80,6 +80,11 @@ class Library:
             _put(network, self.layers[layer], self.modules[layer][self.plain_number(layer, number)])
         return network
 
+    def hand_over(self, giver: FlatNetwork, taker: FlatNetwork) -> None:
+        """Give a network the modules and the head of another that has all of its own and perhaps more."""
+        for name in taker.blocks:
+            _put(taker, name, _values(giver, name))
+
     def plain_number(self, layer: int, number: int) -> int:
         """The module itself, without the adapters before it."""
         while layer == 0 and number in self.adapters:

@@ -13,6 +13,7 @@ from engram import memory
 from engram.core import Lesson, Outline, Split, State, pick
 from engram.errors import BadData
 from engram.networks import Blueprint
+from engram.parts.candidates import Plan
 from engram.parts.gradient import GradientLearner
 from engram.parts.library import MODULES, Library, Path
 from engram.parts.nearest import accuracy, features
@@ -110,10 +111,18 @@ class Modular(GradientLearner):
         order = torch.randperm(len(data), generator=generator(self.seed, "prior", lesson.index, which))
         return data.take(order[: self.prior_samples].sort().values)
 
+    def described(self, plan: Plan) -> dict[str, Any]:
+        """A candidate in a note: its kind, the first task (from 1) whose modules it uses and how many of them, which
+        are the last ones where its kind is front."""
+        count, wanted = len(self.library.layers), plan.path or None
+        kept = {"front": count - plan.first, "ridge": count - 1, "branch": plan.first, "warm": plan.first}
+        tasks = (task + 1 for task, path in self.library.paths.items() if path[: len(plan.path)] == wanted)
+        return {"kind": plan.kind, "source": next(tasks, None), "kept": kept.get(plan.kind, count)}
+
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
         if task == self.fit.task:
-            return self.fit.best_so_far().scores(x.to(self.device)).to(x.device)
+            return self.fit.scores(x.to(self.device)).to(x.device)
         assert task is not None
         return self.library.predict(self.library.paths[task], x.to(self.device)).to(x.device)
 

@@ -127,6 +127,10 @@ class Search:
         """By the last look; of equal ones that with fewer new modules."""
         return max(self.candidates, key=lambda each: _merit(each, each.so_far))
 
+    def scores(self, x: Tensor) -> Tensor:
+        """Of samples of the present task, as far as its path is known."""
+        return self.best_so_far().scores(x)
+
     def scored(self) -> list[tuple[Candidate | Ready, float]]:
         """Every candidate with the validation accuracy that it is chosen by, the best one first. One that is alone
         needs none."""
@@ -177,6 +181,11 @@ class Search:
             for number, (candidate, own) in enumerate(zip(members, groups[group], strict=True)):
                 candidate.load(take_out(tensors, f"{group}.{number}."), own)
         self._counted, self._ahead = plain["counted"], plain["ahead"]
+
+
+def planned(values: Mapping[str, Any], material: Material) -> int:
+    """Steps of a fit with these settings, if nothing ends it early."""
+    return int(values["iterations"] or values["epochs"] * material.per_epoch)
 
 
 def _merit(candidate: Candidate | Ready, score: float) -> tuple[float, int, int]:

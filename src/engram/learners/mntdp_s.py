@@ -1,0 +1,58 @@
+"""MNTDP-S: modular networks with a task-driven prior, the stochastic search (Veniat et al. 2021, section 4, Alg. 1).
+
+As `mntdp-d`, but the candidates are not trained one by one. All share one new module in each layer, and a distribution
+Γ over paths says where a path leaves that of the nearest task: a categorical at every node, equal at first. In turn
+
+    θ      a path π ~ Γ for every example of one half of the data; a step of the new modules on its loss
+    Γ      the same with the other half; REINFORCE with reward r = −loss and the batch's mean as the baseline:
+           a step along  E[(r − mean r) ∇ log Γ(π)] + entropy · ∇ H(Γ)
+
+until a path has a chance above `certain`, or half of the steps are done. Then the new modules of the likeliest path are
+fitted to all data; validation data decide when that ends, and nothing else. Nothing is forgotten, to the bit.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from engram.core import Lesson
+from engram.parts.candidates import Plan
+from engram.parts.fit import Fit
+from engram.parts.modular import Modular
+from engram.parts.sampled import Sampled
+from engram.parts.stopping import Stopping
+from engram.parts.walk import beginnings
+from engram.randomness import generator
+
+
+class MntdpS(Modular):
+    """Its `fit` is a search by sampling."""
+
+    name = "mntdp-s"
+    parts = (Sampled,)
+
+    schedule = "constant"  # withdraws the setting: there are two things to fit, one after the other
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        values = self._values(Fit) | self._values(Stopping) | self._values(Sampled)
+        self.fit: Sampled = Sampled(self.library, values, partial(generator, self.seed))
+
+    def begin(self, lesson: Lesson) -> None:
+        self.check(lesson)
+        names = self.outputs.add(lesson.index, lesson.classes)
+        sources = self.nearest_paths(lesson, self.past_paths())
+        plans = [Plan("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
+        plans += [Plan("whole", path) for path in sources if self.library.outputs(path) == len(lesson.classes)]
+        self.fit.begin(lesson.index, plans, self._initial_rows(names))
+
+    def prepare(self, lesson: Lesson) -> None:
+        super().prepare(lesson)
+        self.fit.look_at(lesson.validation, lesson.validation, self.places)
+
+    def end(self, lesson: Lesson) -> None:
+        (found,) = self.fit.candidates
+        described = self.described(found.plan)
+        path = found.join(lesson.index)
+        self._notes = {"path": list(path), **described, "chance": self.fit.chance, "searched": self.fit.done}
