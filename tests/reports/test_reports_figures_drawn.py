@@ -9,7 +9,7 @@ import pytest
 
 from engram.core import Cost, Curve, Row
 from engram.record import Record
-from engram.reports.content import Column, Number, Phases, Plane, Series, Spans, TaskPanels
+from engram.reports.content import Bars, Column, Number, Paths, Phases, Plane, Radar, Series, Spans, TaskPanels
 from engram.reports.figure import drawn, png
 from engram.reports.progress_figure import progress
 
@@ -128,3 +128,33 @@ def test_the_same_content_is_the_same_picture():
     content = Phases({("fc", "d5-5a"): two_tasks()})
     assert png(content) == png(Phases({("fc", "d5-5a"): two_tasks()}))
     assert png(content) != png(Phases({("fc", "d5-5a"): two_tasks(stop=None)}))
+
+
+def test_bars_have_a_panel_for_every_title_and_the_first_label_on_top():
+    column = Column("average_accuracy", "A")
+    figure = drawn(
+        Bars(column, {"pMNIST": {"EWC": Number(0.9), "ER": Number(0.5, 0.1)}, "CIFAR": {"EWC": Number(0.2)}})
+    )
+    first, second = figure.axes
+    assert [label.get_text() for label in first.get_yticklabels()] == ["ER", "EWC"]
+    assert [bar.get_width() for bar in first.patches] == [0.5, 0.9]
+    assert (first.get_title(), second.get_title()) == ("pMNIST", "CIFAR")
+
+
+def test_a_radar_has_a_closed_line_for_every_label():
+    figure = drawn(Radar(("A", "F", "memory"), {"EWC": (0.0, 0.5, 1.0), "ER": (1.0, 1.0, 0.0)}))
+    (panel,) = figure.axes
+    lines = {line.get_label(): line.get_ydata() for line in panel.lines}
+    assert list(lines["EWC"]) == [0.0, 0.5, 1.0, 0.0]
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["A", "F", "memory"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["EWC", "ER"]
+    assert not drawn(Radar((), {})).legends
+
+
+def test_paths_have_a_dot_where_a_module_is_new_and_a_panel_for_every_graph():
+    paths = {"task 1": (0, 0, 0), "task 2": (0, 1, 1)}
+    figure = drawn(Paths({"S-": paths, "S_out": paths, "S_in": paths}))
+    shown = [panel for panel in figure.axes if panel.get_visible()]
+    assert [panel.get_title() for panel in shown] == ["S-", "S_out", "S_in"]
+    dots = [list(line.get_xdata()) for line in shown[0].lines if line.get_marker() == "o"]
+    assert dots == [[1, 2, 3], [2, 3]]
