@@ -76,6 +76,9 @@ def test_the_marks_say_how_a_learner_is_chosen_and_what_network_it_has():
     cells = {cell.label: cell.run for cell in experiment("table13", "paper").questions}
     assert cells["EWC † S-"]["protocol"] == "stream-level"
     assert len(cells["EWC † S-"]["settings"]["strength"]) == 9
+    assert cells["HAT * † S-"]["settings"]["rate"] == [5e-2, 1e-2, 5e-3, 1e-3]
+    assert cells["HAT (Wide) * † S-"]["settings"]["width"] == "160"
+    assert cells["MNTDP-S S-"]["settings"]["gamma_rate"] == [1e-2, 1e-3]
     assert cells["MNTDP-D * S-"]["network"] == "ctrl-alexnet"
     assert cells["Independent S-"]["settings"]["rate"] == [1e-2, 1e-3]
     assert cells["Independent S-"]["settings"]["weight_decay"] == [0.0, 1e-5, 1e-4]

@@ -141,9 +141,9 @@ class _Cells:
         if model.by_itself:
             return dict(scale.less.get(model.learner, {}))
         penalised = whole and "strength" in has
-        rates = model.rates if model.rates and self.tier == "paper" else scale.rates
-        grid = {"rate": rates[-1:] if penalised else rates, "weight_decay": scale.decays}
+        grid: dict[str, Any] = {"rate": scale.rates[-1:] if penalised else scale.rates, "weight_decay": scale.decays}
         grid |= {"strength": scale.strengths} if penalised else {}
+        grid |= model.grid if self.tier == "paper" else {}
         several = {name: list(values) for name, values in grid.items()}
         return {name: value for name, value in {**scale.fit, **several}.items() if name in has}
 

@@ -44,14 +44,14 @@ AGAIN = ("S-", "S_out")  # the last task is the first one again, with few sample
 @dataclass(frozen=True)
 class Contender:
     """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
-    family. The paper's grid has other `rates` for some, and networks that are so many times `wider`, by family. One
+    family. Some have a `grid` of their own in the paper, and networks that are so many times `wider`, by family. One
     that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the paper's."""
 
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     families: tuple[str, ...] = ("transfer", "classes", "digits")
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    rates: Sequence[float] = ()
+    grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
     wider: Mapping[str, float] = field(default_factory=dict)
     by_itself: bool = False
     ours: bool = False
@@ -70,7 +70,8 @@ _ONE_HEAD = {"digits": {"heads": "growing"}}
 _REPLAY = {"memory": 15, **_SHARED}
 _FULLER = {"digits": {"memory": 25, "heads": "growing"}}
 _GROWN = {"digits": {"widths": "312-128"}}  # the network of their papers
-_HAT_RATES = (5e-2, 1e-2, 5e-3, 1e-3)
+_HAT = {"rate": (5e-2, 1e-2, 5e-3, 1e-3)}
+_SAMPLED = {"gamma_rate": (1e-2, 1e-3)}
 _WIDER = {"transfer": 2.5, "classes": 3.2, "long": 3.2, "digits": 4.0}  # by the printed memory
 
 MODELS: Mapping[str, Contender] = {
@@ -85,10 +86,12 @@ MODELS: Mapping[str, Contender] = {
     "ER (Reservoir) †": Contender("er", {**_REPLAY, "buffer": "reservoir"}, own=_FULLER),
     "ER": Contender("er", _REPLAY, own=_FULLER),
     "PNN": Contender("pnn"),
+    "MNTDP-S": Contender("mntdp-s", families=_EVERYWHERE, grid=_SAMPLED),
+    "MNTDP-S (k=all)": Contender("mntdp-s", {"sources": 0}, grid=_SAMPLED),
     MODULAR: Contender("mntdp-d", families=_EVERYWHERE),
     MODULAR + ALEXNET: Contender("mntdp-d", families=("transfer", "classes", "long")),
-    "HAT * †": Contender("hat", families=_EVERYWHERE, rates=_HAT_RATES),
-    "HAT (Wide) * †": Contender("hat", families=_EVERYWHERE, rates=_HAT_RATES, wider=_WIDER),
+    "HAT * †": Contender("hat", families=_EVERYWHERE, grid=_HAT),
+    "HAT (Wide) * †": Contender("hat", families=_EVERYWHERE, grid=_HAT, wider=_WIDER),
     "DEN †": Contender("den", families=("digits",), own=_GROWN, by_itself=True),
     "RCL †": Contender("rcl", families=("digits",), own=_GROWN, by_itself=True),
     WIDE: Contender("mntdp-d", {"search": "wide"}, ("transfer", "long"), ours=True),
@@ -156,7 +159,7 @@ class Scale:
 _STOP = {"stop": "patience", "look_early": True}
 _PAPER = {**_STOP, "patience": 300, "epochs": 300, "batch": 256}
 _SMALL = {**_STOP, "patience": 120, "patience_epochs": 6, "iterations": 2200, "batch": 64}
-_QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 100, "batch": 32}
+_QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 60, "batch": 32}
 _PAPER_GRID: dict[str, Any] = {"rates": (1e-2, 1e-3), "decays": (0.0, 1e-5, 1e-4)}
 _STRENGTHS = (1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1e3, 5e3, 1e4)
 _TEN: Mapping[str, Mapping[str, Any]] = {
