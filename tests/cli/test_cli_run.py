@@ -33,6 +33,17 @@ def test_json_is_one_object_with_everything_that_scripts_rely_on(train):
     assert found["metrics"]["average_accuracy"] == pytest.approx(spread)
 
 
+def test_precision_is_a_setting_of_convolutional_networks(engram, train):
+    network = ("--network", "resnet18-reduced", "--set", "width=2")
+    asked = ("run", "split-digits", "--learner", "finetune", "--tasks", "1", "--jobs", "1", "--json", *network)
+    plain, half, again = (engram(*asked, *more) for more in ((), ("--precision", "bf16"), ("--set", "precision=bf16")))
+    assert sha(half) == sha(again) != sha(plain)
+    assert half.json["settings"]["precision"] == "bf16"
+    refused = train("split-digits", "finetune", "--precision", "bf16")
+    assert refused.code == 2
+    assert "precision" in refused.err
+
+
 def test_a_single_run_has_no_deviation_and_json_stays_strict(train):
     found = train("split-digits", "finetune", "--json").json
     assert found["metrics"]["average_accuracy"]["std"] is None

@@ -70,7 +70,7 @@ def test_half_of_the_steps_are_the_search_s_and_the_rest_fits_the_path(make, tea
 
 
 def test_a_path_that_is_certain_ends_the_search(make, teach, digits_lessons):
-    learner = teach(make("mntdp-s", epochs=4, certain=0.3), digits_lessons[:1])
+    learner = teach(make("mntdp-s", epochs=4, certain=0.3, start="nodes"), digits_lessons[:1])
     teach(learner, digits_lessons[1:2])
     notes = learner.notes()
     assert notes["searched"] == 0

@@ -17,6 +17,7 @@ LWTA = Blueprint.of("mlp", widths="12-10", activation="lwta")
 FEL, CONSTANT_FEL = (
     Blueprint.of("fel", widths="12", units=40, triggered=0.1, values=values) for values in ("raw", "constant")
 )
+HALF = Blueprint.of("resnet18-reduced", width=2, precision="bf16")
 VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"optimizer": "nadam", "optimizer_reset": "none", "heads": "per-task"}),
     ("finetune", {"optimizer": "sgd", "momentum": 0.9, "optimizer_reset": "slots", "heads": "masked"}),
@@ -38,6 +39,7 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"network": FEL}),
     ("si", {"network": CONSTANT_FEL, "strength": 0.1}),
     ("ewc", {"network": LWTA}),
+    ("finetune", {"network": HALF}),
     ("finetune", {"stop": "patience", "patience": 4, "look_early": True, "weight_decay": 0.01, "heads": "per-task"}),
     ("er", {"buffer": "reservoir", "memory": 4}),
     ("mntdp-s", {"sources": 0, "stop": "patience", "patience": 3, "look_every": 2, "gamma_rate": 0.5}),

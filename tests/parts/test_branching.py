@@ -31,16 +31,22 @@ def test_ways_of_plans():
     assert way(Plan("whole", (4, 2, 1)), 3) == [4, 2, 1]
 
 
-def test_every_node_has_equal_choices_at_first():
-    assert Distribution(ONE_SOURCE, 0.1).probabilities().tolist() == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-    assert Distribution(ONE_SOURCE[:3], 0.1).probabilities().tolist() == pytest.approx([1 / 2, 1 / 4, 1 / 4])
-    thirds = Distribution(TWO_SOURCES, 0.1).probabilities().tolist()
-    assert thirds == pytest.approx([1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6])
+@pytest.mark.parametrize(
+    "ways, by_node",
+    [
+        (ONE_SOURCE, [1 / 2, 1 / 4, 1 / 8, 1 / 8]),
+        (ONE_SOURCE[:3], [1 / 2, 1 / 4, 1 / 4]),
+        (TWO_SOURCES, [1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6]),
+    ],
+)
+def test_at_first_all_plans_have_equal_chances_or_all_choices_at_a_node(ways, by_node):
+    assert Distribution(ways, 0.1).probabilities().tolist() == pytest.approx([1 / len(ways)] * len(ways))
+    assert Distribution(ways, 0.1, by_node=True).probabilities().tolist() == pytest.approx(by_node)
 
 
 def test_a_step_of_reinforce_by_hand():
     """Two nodes of two choices; Adam's first step has the size of its rate and the sign of the gain's gradient."""
-    made = Distribution([[NEW, NEW], [0, NEW], [0, 0]], 0.1)
+    made = Distribution([[NEW, NEW], [0, NEW], [0, 0]], 0.1, by_node=True)
     plans, rewards = torch.tensor([0, 1, 2]), torch.tensor([1.0, 0.0, -1.0])
     before = made.logits.clone()
     made.reinforce(plans, rewards, entropy_weight=0.0)

@@ -104,6 +104,10 @@ def run(
     device: Annotated[
         str, typer.Option("--device", metavar="NAME", help="Where networks compute: cpu, cuda, cuda:1, ..")
     ] = "cpu",
+    precision: Annotated[
+        str | None,
+        typer.Option("--precision", metavar="float32|bf16", help="Of convolutional networks; bf16 is faster."),
+    ] = None,
     jobs: Jobs = 0,
     store: Place = STORE,
     figure: Figure = "",
@@ -114,7 +118,7 @@ def run(
     from engram.request import Request
 
     check_figure(figure)
-    shortcuts = {"epochs": epochs, "batch": batch, "rate": rate}
+    shortcuts = {"epochs": epochs, "batch": batch, "rate": rate, "precision": precision}
     given = pairs([*(settings or []), *(f"{name}={value}" for name, value in shortcuts.items() if value is not None)])
     request = Request(
         stream,

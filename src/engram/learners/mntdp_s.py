@@ -1,7 +1,7 @@
 """MNTDP-S: modular networks with a task-driven prior, the stochastic search (Veniat et al. 2021, section 4, Alg. 1).
 
 As `mntdp-d`, but the candidates are not trained one by one. All share one new module in each layer, and a distribution
-Γ over paths says where a path leaves that of the nearest task: a categorical at every node, equal at first. In turn
+Γ over paths says where a path leaves that of the nearest task: a categorical at every node. In turn
 
     θ      a path π ~ Γ for every example of one half of the data; a step of the new modules on its loss
     Γ      the same with the other half; REINFORCE with reward r = −loss and the batch's mean as the baseline:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from engram.networks.expansion import Expansion, Triggering
 from engram.networks.lwta import LWTA
-from engram.networks.trunk import Dropout, Trunk
+from engram.networks.trunk import FLOAT32, Dropout, Trunk
 
 if TYPE_CHECKING:
     from engram.networks.flat import FlatNetwork, Outputs
@@ -37,8 +37,9 @@ _MASKING = (Dropout, LWTA, Triggering)  # layers that multiply by a mask, which 
 def chain_start(trunk: Trunk) -> int | None:
     """Which layer of a trunk flattens the samples for the chain, so that all layers after it are known to this module.
 
-    None if there is no such layer, or no linear one behind it, which for a trunk with a body would be no gain."""
-    layers = list(trunk.layers)
+    None if there is no such layer, or no linear one behind it, which for a trunk with a body would be no gain, or if it
+    is not to be computed in float32."""
+    layers = list(trunk.layers) if trunk.precision == FLOAT32 else []
     start = len(layers) - 1
     while start > 0 and isinstance(layers[start], (nn.Linear, Expansion, *_MASKING, *_ACTIVATIONS)):
         start -= 1

@@ -6,7 +6,7 @@ from torch import nn
 
 from engram.errors import BadData
 from engram.networks.blocks import Modules
-from engram.networks.trunk import Dropout, Trunk
+from engram.networks.trunk import PRECISION, Dropout, Trunk
 from engram.settings import setting
 
 
@@ -28,6 +28,7 @@ class RWalkCNN(Trunk):
     channels_last = True
 
     dropout = setting(0.5, "share of units dropped after each pooling", at_least=0, below=1)
+    precision = PRECISION
 
     def assemble(self, shape: tuple[int, ...]) -> Modules:
         channels, height, width = image_shape(self.name, shape, 4)

@@ -6,7 +6,7 @@ from torch import nn
 
 from engram.networks.blocks import Modules
 from engram.networks.side import SIDE, averaged
-from engram.networks.trunk import Dropout, Trunk
+from engram.networks.trunk import PRECISION, Dropout, Trunk
 from engram.settings import setting
 
 CONVOLUTIONS = ((4, 1), (3, 2), (2, 4))  # size, and channels as a multiple of the width
@@ -28,6 +28,7 @@ class CtrlAlexNet(Trunk):
         at_most=4096,
     )
     side = SIDE
+    precision = PRECISION
     convolution_dropout = setting(0.2, "share dropped after the first two convolutions", at_least=0, below=1)
     dropout = setting(0.5, "share dropped after the third convolution and the full layers", at_least=0, below=1)
 

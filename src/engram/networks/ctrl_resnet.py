@@ -7,6 +7,7 @@ from torch import nn
 from engram.networks.blocks import Modules
 from engram.networks.resnet import Block, Residual, convolution
 from engram.networks.side import SIDE, averaged
+from engram.networks.trunk import PRECISION
 from engram.settings import setting
 
 
@@ -21,6 +22,7 @@ class CtrlResNet(Residual):
 
     width = setting(64, "channels of all layers", at_least=1, at_most=10_000)
     side = SIDE
+    precision = PRECISION
 
     def assemble(self, shape: tuple[int, ...]) -> Modules:
         (inputs, *sides), pooling = averaged(self.name, shape, self.side, 4)

@@ -123,7 +123,7 @@ class Module(Trunk):
         self._step_seed, self._calls = generator.initial_seed(), 0
 
     @contextmanager
-    def drawing(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         with torch.random.fork_rng(devices=[], enabled=self.training):
             if self.training:
                 torch.manual_seed(self._step_seed + self._calls)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from engram.errors import BadSetting
 from engram.networks.blocks import Modules
 from engram.networks.cnn import image_shape
-from engram.networks.trunk import Trunk
+from engram.networks.trunk import PRECISION, Trunk
 from engram.settings import setting
 
 
@@ -38,6 +38,7 @@ class ResNet18Reduced(Residual):
     width = setting(
         20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
     )
+    precision = PRECISION
 
     def assemble(self, shape: tuple[int, ...]) -> Modules:
         inputs, *sides = image_shape(self.name, shape, 4)

@@ -16,6 +16,13 @@ from engram.randomness import generator
 from engram.settings import apply, setting
 
 LOWEST = torch.iinfo(torch.int64).min
+FLOAT32, BF16 = "float32", "bf16"
+PRECISION = setting(
+    FLOAT32,
+    "of products and convolutions: float32, or bf16 (bfloat16 by torch's autocast; weights and outputs stay float32)",
+    choices=(FLOAT32, BF16),
+)
+"""For networks of convolutions, which are faster by it where the processor has such instructions."""
 
 
 class Dropout(nn.Module):
@@ -61,6 +68,7 @@ class Trunk(nn.Module):
     name: ClassVar[str] = ""
     bits: ClassVar[int] = 0  # raised by every change of this network alone that changes its bits: part of its keys
     channels_last: ClassVar[bool] = False  # images go in pixel by pixel, which convolutions of many channels do faster
+    precision: str = FLOAT32  # a setting where a class says `precision = PRECISION`
     features: int
     begins = 0  # the module with which it begins: later ones take what those before them give
     home = torch.device("cpu")  # where it is if it has no parameters
@@ -98,15 +106,16 @@ class Trunk(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         self.check(x)
-        with self.drawing():
-            return self.layers(self.laid_out(x))
+        with self.running():
+            return self.layers(self.laid_out(x)).float()
 
     def check(self, x: Tensor) -> None:
         """Refuse a batch that it cannot take."""
 
-    def drawing(self) -> AbstractContextManager[None]:
-        """Inside it layers find the random numbers of their step."""
-        return nullcontext()
+    def running(self) -> AbstractContextManager[Any]:
+        """Inside it layers compute in the network's precision, and find the random numbers of their step."""
+        whole = self.precision == FLOAT32
+        return nullcontext() if whole else torch.autocast(self.device.type, torch.bfloat16)
 
     def laid_out(self, x: Tensor) -> Tensor:
         """Samples as the first layer is to find them in memory."""

@@ -30,9 +30,10 @@ def way(plan: Plan, layers: int) -> list[int]:
 
 
 class Distribution:
-    """Γ: the chances of every plan, from the logits of each node's choices, which begin equal."""
+    """Γ: the chances of every plan, from the logits of each node's choices. At first all plans have equal chances, or
+    (`by_node`) all choices at a node."""
 
-    def __init__(self, ways: Sequence[Sequence[int]], rate: float):
+    def __init__(self, ways: Sequence[Sequence[int]], rate: float, by_node: bool = False):
         decisions = [self._decisions(one) for one in ways]
         nodes: dict[Path, list[int]] = {}
         for node, choice in dict.fromkeys(chain.from_iterable(decisions)):
@@ -40,7 +41,7 @@ class Distribution:
         self._sizes = [len(choices) for choices in nodes.values()]
         edges = [(node, choice) for node, choices in nodes.items() for choice in choices]
         self._passes = torch.tensor([[float(edge in one) for edge in edges] for one in decisions])
-        self.logits = torch.zeros(len(edges))
+        self.logits = torch.zeros(len(edges)) if by_node else self._passes.sum(0).log()
         self.optimiser = Adam(rate)
         self.optimiser.fit(len(edges))
 
@@ -91,7 +92,7 @@ class SharedModules:
         trunk.train(training and not alone)  # one sample cannot be normalised by itself
         old: dict[Path, Rows] = {(): (torch.arange(len(x)), x)}
         new: list[Rows] = []
-        with trunk.drawing():
+        with trunk.running():
             for layer in range(last):
                 old, leaving = self._onwards(layer, old, plans)
                 new = self._renewed(layer, new, leaving, training)
@@ -141,7 +142,7 @@ class SharedModules:
         x = x if layer else trunk.laid_out(x)
         for each in trunk.modules_by_name[self.library.layers[layer]]:
             x = each(x)
-        return [(where, x)]
+        return [(where, x.float())]
 
 
 def _joined(rows: Sequence[Rows]) -> Rows:

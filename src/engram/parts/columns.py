@@ -62,12 +62,12 @@ class Column(Trunk):
         self.own.check(x)
         x = self.own.laid_out(x)
         past: list[Hidden] = []
-        with torch.no_grad():
-            for column in self.earlier:
-                past.append(column.hidden(x, past))
-        with self.own.drawing():
+        with self.own.running():
+            with torch.no_grad():
+                for column in self.earlier:
+                    past.append(column.hidden(x, past))
             own = self.hidden(x, past)[-1]
-        return torch.cat([own, *(F.pad(each[-1], (0, 1), value=1.0) for each in past)], 1)
+        return torch.cat([own, *(F.pad(each[-1], (0, 1), value=1.0) for each in past)], 1).float()
 
     def hidden(self, x: Tensor, past: Sequence[Hidden]) -> Hidden:
         """What each module gives for a batch, from what those of the columns before this one gave."""

@@ -124,7 +124,7 @@ def _add_sizes(
         head[:, :-1].addmm_(size(deltas[0]).t(), size(features))
         head[:, -1] += size(deltas[0]).sum(0)
         for call, delta in zip(heard, deltas[1:], strict=True):
-            _SIZES[type(call.layer)](network, call, delta, total, size)
+            _SIZES[type(call.layer)](network, call, delta.float(), total, size)
 
 
 def _labels(estimator: str, log_p: Tensor, y: Tensor, generator: torch.Generator) -> Tensor:
@@ -154,7 +154,7 @@ class _listening:
             hook.remove()
 
     def _hear(self, layer: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
-        self.heard.append(Heard(layer, inputs[0].detach(), outputs))
+        self.heard.append(Heard(layer, inputs[0].detach().float(), outputs))
 
 
 def _slot(network: FlatNetwork, parameter: Tensor, total: Tensor) -> Tensor:

@@ -133,9 +133,10 @@ class Library:
             _put(self._bench, name, self.modules[layer][number])
             self._put[layer] = number
         x = x if layer else trunk.laid_out(x)
-        for each in trunk.modules_by_name[name]:
-            x = each(x)
-        return x
+        with trunk.running():
+            for each in trunk.modules_by_name[name]:
+                x = each(x)
+        return x.float()
 
     def scores(self, number: int, features: Tensor) -> Tensor:
         """The outputs of a head."""

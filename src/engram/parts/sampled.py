@@ -23,7 +23,7 @@ from engram.parts.library import Library, Path
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.search import Search, planned
 from engram.parts.stopping import take_out
-from engram.settings import apply, setting
+from engram.settings import apply, declared, setting
 
 SHARED = "shared."  # how names of what is searched with begin in a state
 
@@ -33,11 +33,17 @@ class Sampled(Search):
 
     gamma_rate = setting(1e-2, "size of a step of the distribution over paths", above=0, late=True)
     entropy = setting(1.0, "weight of the distribution's entropy, by which it goes on trying", at_least=0, late=True)
+    start = setting(
+        "paths",
+        "what is equally likely at first: all paths (paths), or at every module its old and new successors (nodes)",
+        choices=("paths", "nodes"),
+        late=True,
+    )
     certain = setting(0.99, "chance of a path at which the search ends", above=0, at_most=1, late=True)
 
     def __init__(self, library: Library, values: Mapping[str, Any], source: Callable[..., torch.Generator]):
         """`values` are the settings of fits, and its own; `source` gives the generator of a purpose and place."""
-        apply(self, {name: values[name] for name in ("gamma_rate", "entropy", "certain")})
+        apply(self, {name: values[name] for name in declared(Sampled)})
         self._source = source
         super().__init__(library, values)
 
@@ -66,7 +72,7 @@ class Sampled(Search):
         ways = [way(plan, len(self.library.layers)) for plan in plans]
         self.plans = list(plans)
         self.shared = SharedModules(self.library, ways, self._rows)
-        self.distribution = Distribution(ways, self.gamma_rate)
+        self.distribution = Distribution(ways, self.gamma_rate, self.start == "nodes")
         self.optimiser = OPTIMISERS[self.values["optimizer"]](
             *(self.values[name] for name in ("rate", "momentum", "weight_decay"))
         )
