@@ -87,6 +87,15 @@ def test_the_marks_say_how_a_learner_is_chosen_and_what_network_it_has():
     assert {cell.run["network"] for cell in experiment("table11", "alexnet").questions} == {"mlp"}
 
 
+def test_growing_networks_are_those_of_their_papers_and_train_by_themselves():
+    cells = {cell.model: cell.run for cell in experiment("table11").questions}
+    assert {cells[name]["settings"]["widths"] for name in ("DEN †", "RCL †")} == {"312-128"}
+    assert "stop" not in cells["DEN †"]["settings"]
+    assert cells["HAT (Wide) †"]["settings"]["widths"] == "2000-2000"
+    paper = {cell.model: cell.run for cell in experiment("table11", "paper").questions}
+    assert Request(**{**paper["RCL †"], "dataset": "digits"}).run().grid[0]["trials"] == 50
+
+
 def test_every_learner_of_the_long_stream_has_the_instances_of_the_tier():
     instances = [cell.run["settings"]["instance"] for cell in experiment("table2", "paper").questions]
     assert {instances.count(k) for k in (1, 2, 3)} == {sum("long" in model.families for model in MODELS.values())}

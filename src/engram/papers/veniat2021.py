@@ -117,11 +117,8 @@ class _Cells:
     def learner(self, label: str, model: Contender, stream: str, instance: int) -> dict[str, Any]:
         whole = label.endswith(STREAM_LEVEL)
         network, times = self.network(label, stream), model.wider.get(STREAMS[stream].family, 1.0)
-        settings = {
-            **self.fit(model, whole),
-            **model.on(STREAMS[stream].family),
-            **network_settings(network, self.scale, times),
-        }
+        settings = {**self.fit(model, whole), **network_settings(network, self.scale, times)}
+        settings |= model.on(STREAMS[stream].family)
         return {
             "learner": model.learner,
             "network": network,

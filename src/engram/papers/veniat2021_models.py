@@ -159,7 +159,7 @@ class Scale:
 _STOP = {"stop": "patience", "look_early": True}
 _PAPER = {**_STOP, "patience": 300, "epochs": 300, "batch": 256}
 _SMALL = {**_STOP, "patience": 120, "patience_epochs": 6, "iterations": 2200, "batch": 64}
-_QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 60, "batch": 32}
+_QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 40, "batch": 32}
 _PAPER_GRID: dict[str, Any] = {"rates": (1e-2, 1e-3), "decays": (0.0, 1e-5, 1e-4)}
 _STRENGTHS = (1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1e3, 5e3, 1e4)
 _TEN: Mapping[str, Mapping[str, Any]] = {
@@ -181,9 +181,9 @@ TIERS: Mapping[str, Scale] = {
         streams={
             "transfer": {"middle": 1, "large": 100, "small": 20, "test_samples": 20},
             **dict.fromkeys(("S-", "S_in", "S_out"), _FEW),
-            "long": {"tasks": 3, "large": 20, "test_samples": 20, "validation_copies": 0, "iterations": 30},
+            "long": {"tasks": 3, "large": 20, "test_samples": 20, "validation_copies": 0, "iterations": 20},
             "digits": {"tasks": 3},
-            "classes": {"tasks": 2, "normalised": True, "side": 0, "iterations": 30},
+            "classes": {"tasks": 2, "normalised": True, "side": 0, "iterations": 20},
         },
         data={"digits": "digits", "classes": "digits"},
         less={"den": {"epochs": 5, "batch": 32, "rate": 5e-3}, "rcl": {"epochs": 5, "rate": 5e-3, "trials": 2}},
@@ -214,7 +214,7 @@ TIERS: Mapping[str, Scale] = {
         },
         less={
             "den": {"epochs": 1, "batch": 128, "rate": 2e-3},
-            "rcl": {"epochs": 1, "batch": 128, "rate": 2e-3, "trials": 5},
+            "rcl": {"epochs": 1, "batch": 128, "rate": 2e-3, "trials": 3},
         },
     ),
     "alexnet": Scale(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),

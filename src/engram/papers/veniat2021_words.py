@@ -23,7 +23,7 @@ def caveats(tier: str, dataset: str | None) -> str:
 SIZES = {
     "quick": (
         "The tier `quick` has a ResNet of 8 channels on images of 16 × 16 pixels, three tasks of few samples and at "
-        "most 60 steps a task, and claims nothing. Where a dataset is not on the machine, small digits take all parts."
+        "most 40 steps a task, and claims nothing. Where a dataset is not on the machine, small digits take all parts."
     ),
     "small": (
         "The tier `small` has the paper's numbers of training samples, a ResNet of 16 channels on images of 16 × 16 "
