@@ -195,6 +195,7 @@ TIERS: Mapping[str, Scale] = {
             "MNTDP-S (k=all)",
             "MNTDP-D *",
             "HAT (Wide) * †",
+            WIDE,
         ),
         shown=("S-", "S_in"),
     ),
