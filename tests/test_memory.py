@@ -59,14 +59,20 @@ def test_parameters_are_counted_without_building(name):
     assert blueprint.parameters((3, 32, 32), 7) == len(network.theta)
 
 
-@pytest.mark.parametrize("name", [name for name in learners() if "epochs" in learner_settings(name)])
+SEARCHING = ("mntdp-d", "mntdp-s")  # what is trained while a path is looked for is gone afterwards
+GROWING = ("den", "rcl", "pnn")  # a later task takes more than the first, which is all that is known before
+
+
+@pytest.mark.parametrize("name", [n for n in learners() if "epochs" in learner_settings(n) and n not in SEARCHING])
 def test_no_learner_is_said_to_take_more_than_it_takes(name, digits_lessons, teach):
     (settings,) = defaults(name)
     blueprint = Blueprint.of("mlp", widths="12")
     learner = teach(create(name, OUTLINE, 0, blueprint, settings), digits_lessons)
     vectors = [learner.network.theta, learner.network.grad, *learner.optimiser.vectors.values()]
     taken = sum(vector.numel() * vector.element_size() for vector in vectors)
-    assert taken / 2 < learner.least_bytes(OUTLINE, blueprint, settings) <= taken
+    least = learner.least_bytes(OUTLINE, blueprint, settings)
+    assert least <= taken
+    assert name in GROWING or taken / 2 < least
 
 
 def test_what_is_large_but_possible_is_said(monkeypatch):
