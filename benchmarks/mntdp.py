@@ -28,7 +28,7 @@ from engram.core import Lesson, Outline, Split
 from engram.learners import create
 from engram.networks import Blueprint
 from engram.parts.library import Library
-from engram.parts.walk import Walk, beginnings
+from engram.parts.walk import PathWalk, beginnings
 from engram.transform import Transform
 
 SAMPLES, BATCH = 1280, 64
@@ -54,7 +54,7 @@ def steps(name: str, network: Blueprint, count: int, tasks: int, is_shared: bool
     running = learner.learn(lesson(tasks - 1))
     yield next(running)
     for candidate in [] if is_shared else learner.fit.trained:  # type: ignore[attr-defined]
-        candidate.walk = Walk(candidate.library)
+        candidate.walk = PathWalk(candidate.library)
     yield from running
 
 

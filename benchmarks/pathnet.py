@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from engram.core import Lesson, Outline, Split
 from engram.learners.pathnet import PathNet
 from engram.parts.optimisers import OPTIMISERS
-from engram.parts.pathways import Path, Pathways
+from engram.parts.pathways import ActivePath, Pathways
 from engram.transform import Transform
 
 IMAGES, CLASSES, LIMIT_MINUTES, LIMIT_RATIO = 60_000, tuple(range(10)), 25, 1.0
@@ -71,7 +71,7 @@ def step_ratio() -> float:
     pathways = Pathways(784, 2, 10, 80)
     pathways.renew(torch.zeros(2, 10, dtype=torch.bool), source)
     pathways.append(10, source)
-    path = Path(pathways, torch.arange(5).repeat(2, 1), slice(0, 10))
+    path = ActivePath(pathways, torch.arange(5).repeat(2, 1), slice(0, 10))
     adam = OPTIMISERS["adam"](2e-3)
     adam.fit(len(path.theta))
     plain = nn.Sequential(Sum(784), Sum(80), nn.Linear(80, 10))

@@ -40,7 +40,7 @@ SETTINGS = {
 SEARCH = {"dropout": [0.0, 0.5], "rate": [8e-4, 2e-3]}
 FULLY_CONNECTED = ("mlp", "fel")  # networks whose ideal is that MLP; all others are their own
 
-Search = Generator[list[Node], list[Outcome], "Found"]
+OfflineSearch = Generator[list[Node], list[Outcome], "Found"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Offline:
         """How many nodes there are to grow."""
         return self.sessions * len(self.grid) + (self.tasks - 1 if self.ideal == "seen" else 0)
 
-    def search(self) -> Search:
+    def search(self) -> OfflineSearch:
         """A policy, as protocols have them."""
         alone: list[Node] = []
         decisions: list[Decision] = []

@@ -8,7 +8,7 @@ import torch
 from engram.errors import BadSetting
 from engram.networks import HEAD, Blueprint
 from engram.parts.library import Library
-from engram.parts.walk import Walk
+from engram.parts.walk import PathWalk
 from engram.randomness import generator
 
 SHAPE = (3, 32, 32)
@@ -81,7 +81,7 @@ def test_a_walk_computes_every_distinct_beginning_once(monkeypatch):
     library, _ = grown(SMALL, 0, 6, 2, 4)
     applied, apply = [], Library.apply
     monkeypatch.setattr(Library, "apply", lambda self, *args: applied.append(args[:2]) or apply(self, *args))
-    walk, x = Walk(library), images()
+    walk, x = PathWalk(library), images()
     found = {path: walk.at(x, path[:-1]) for path in sorted(library.paths.values())}
     assert len(applied) == 6 + 4 + 2
     assert walk.operations == 5 * sum(library.flops(layer) for layer, _ in applied)

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from engram.parts.pathways import Path, Pathways
+from engram.parts.pathways import ActivePath, Pathways
 from engram.randomness import generator
 
 GENES = torch.tensor([[4, 1, 1], [0, 2, 3], [3, 3, 3]])  # 1 and 3 stand there more than once
@@ -49,17 +49,17 @@ def plainly(pathways, theta, x):
 def test_one_unit_by_hand():
     pathways = Pathways(1, 2, 2, 1)
     pathways.theta = torch.tensor([2.0, -3.0, 1.0, 0.5, 4.0, 5.0, 0.0, -1.0, 10.0, 0.25])
-    both = Path(pathways, torch.tensor([[0, 1], [0, 1]]), slice(0, 1))
+    both = ActivePath(pathways, torch.tensor([[0, 1], [0, 1]]), slice(0, 1))
     # 2x+1 and -3x+0.5 at x=1: 3 and 0, sum 3; 4·3 and 5·3-1: 12 and 14, sum 26; 10·26+0.25
     assert both.scores(torch.tensor([[1.0]])).tolist() == [[260.25]]
-    one = Path(pathways, torch.tensor([[1, 1], [0, 0]]), slice(0, 1))
+    one = ActivePath(pathways, torch.tensor([[1, 1], [0, 0]]), slice(0, 1))
     assert one.scores(torch.tensor([[-1.0]])).tolist() == [[140.25]]
 
 
 @pytest.mark.parametrize("frozen", [None, FROZEN])
 def test_scores_are_those_of_modules_one_by_one(pathways, frozen):
     x, _ = samples()
-    found = Path(pathways, GENES, ROWS, frozen).scores(x)
+    found = ActivePath(pathways, GENES, ROWS, frozen).scores(x)
     assert torch.allclose(found, plainly(pathways, pathways.theta, x), atol=1e-6)
 
 
@@ -68,7 +68,7 @@ def test_the_gradient_is_autograd_s_and_of_what_is_frozen_there_is_none(pathways
     x, y = samples()
     theta = pathways.theta.clone().requires_grad_()
     F.cross_entropy(plainly(pathways, theta, x), y).backward()
-    path, before = Path(pathways, GENES, ROWS, frozen), pathways.theta.clone()
+    path, before = ActivePath(pathways, GENES, ROWS, frozen), pathways.theta.clone()
     path.differentiate(x, F.one_hot(y, 4).float())
     for part in path.parts:
         path.theta[part] -= path.grad[part]
@@ -99,7 +99,7 @@ def held_by(pathways, frozen):
     ],
 )
 def test_what_is_trained_is_a_few_slices(pathways, frozen, slices):
-    path = Path(pathways, GENES, ROWS, frozen)
+    path = ActivePath(pathways, GENES, ROWS, frozen)
     marked = torch.zeros_like(path.theta, dtype=torch.bool)
     for part in path.parts:
         marked[part] = True
@@ -130,8 +130,11 @@ def test_initial_values_are_as_wide_as_inputs_allow():
 
 def test_operations_are_counted_of_what_is_done(pathways):
     layers = [2 * 7 * 12, 2 * 6 * 18, 2 * 6 * 6, 2 * 6 * 4]
-    assert Path(pathways, GENES, ROWS).flops() == (sum(layers), 3 * sum(layers))
+    assert ActivePath(pathways, GENES, ROWS).flops() == (sum(layers), 3 * sum(layers))
     own = 2 * 7 * 6 + 2 * 6 * 12 + 0 + 2 * 6 * 4
-    assert Path(pathways, GENES, ROWS, FROZEN).flops() == (sum(layers), sum(layers) + own + 2 * 7 * 6 + sum(layers[1:]))
+    assert ActivePath(pathways, GENES, ROWS, FROZEN).flops() == (
+        sum(layers),
+        sum(layers) + own + 2 * 7 * 6 + sum(layers[1:]),
+    )
     everything = torch.ones(3, 5, dtype=torch.bool)
-    assert Path(pathways, GENES, ROWS, everything).flops() == (sum(layers), sum(layers) + layers[-1])
+    assert ActivePath(pathways, GENES, ROWS, everything).flops() == (sum(layers), sum(layers) + layers[-1])

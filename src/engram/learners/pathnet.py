@@ -28,7 +28,7 @@ from engram.parts.fit import LOOK, Fit
 from engram.parts.gradient import require_samples
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.outputs import OutputLayer
-from engram.parts.pathways import Path, Pathways
+from engram.parts.pathways import ActivePath, Pathways
 from engram.parts.stopping import Stopping, looks_at
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
@@ -156,7 +156,7 @@ class PathNet(Learner):
         rows, places = self._outputs(lesson.index)
         x, y = lesson.train.batch(self._samples(lesson, turn * self.batches * self.batch))
         x, y = x.flatten(1), pick(places, y)
-        path = Path(self.pathways, genes, rows, self.frozen)
+        path = ActivePath(self.pathways, genes, rows, self.frozen)
         optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum)
         optimiser.fit(len(path.theta), self.device)
         targets = F.one_hot(y, rows.stop - rows.start).float()
@@ -195,7 +195,7 @@ class PathNet(Learner):
     def _accuracy(self, task: int, data: Split) -> float:
         """Of the path in use."""
         rows, places = self._outputs(task)
-        path = Path(self.pathways, self.pathways.path, rows)
+        path = ActivePath(self.pathways, self.pathways.path, rows)
         self.operations += len(data) * path.flops()[0]
         right = sum(int((path.scores(x.flatten(1)).argmax(1) == pick(places, y)).sum()) for x, y in data.batches(LOOK))
         return right / len(data)
@@ -218,7 +218,7 @@ class PathNet(Learner):
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
         assert task is not None
-        path = Path(self.pathways, self.paths.get(task, self.pathways.path), self._outputs(task)[0])
+        path = ActivePath(self.pathways, self.paths.get(task, self.pathways.path), self._outputs(task)[0])
         return path.scores(x.to(self.device).flatten(1)).to(x.device)
 
     def columns(self, task: int | None = None) -> list[int]:

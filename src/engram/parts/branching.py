@@ -15,15 +15,15 @@ from torch import Tensor
 
 from engram.core import pick
 from engram.costs import BACKWARD, head_flops
-from engram.parts.candidates import Plan
+from engram.parts.candidates import Origin
 from engram.parts.library import Library, Path
 from engram.parts.optimisers import Adam
 
 NEW = -1  # in the place of a module's number
-Rows = tuple[Tensor, Tensor]  # positions in a batch, and what was made of the samples there
+Portion = tuple[Tensor, Tensor]  # positions in a batch, and what was made of the samples there
 
 
-def way(plan: Plan, layers: int) -> list[int]:
+def way(plan: Origin, layers: int) -> list[int]:
     """The modules that it decides for, one for each layer."""
     kept = plan.path if plan.kind == "whole" else plan.path[: plan.first]
     return [*kept, *[NEW] * (layers - len(kept))]
@@ -90,8 +90,8 @@ class SharedModules:
         trunk, last = self.network.trunk, len(self.library.layers) - 1
         alone = any(int((self._new_from[plans] <= layer).sum()) == 1 for layer in range(last))
         trunk.train(training and not alone)  # one sample cannot be normalised by itself
-        old: dict[Path, Rows] = {(): (torch.arange(len(x)), x)}
-        new: list[Rows] = []
+        old: dict[Path, Portion] = {(): (torch.arange(len(x)), x)}
+        new: list[Portion] = []
         with trunk.running():
             for layer in range(last):
                 old, leaving = self._onwards(layer, old, plans)
@@ -105,10 +105,12 @@ class SharedModules:
         where, scores = _joined(list(ends.values()))
         return pick(scores, where.argsort())
 
-    def _onwards(self, layer: int, old: dict[Path, Rows], plans: Tensor) -> tuple[dict[Path, Rows], list[Rows]]:
+    def _onwards(
+        self, layer: int, old: dict[Path, Portion], plans: Tensor
+    ) -> tuple[dict[Path, Portion], list[Portion]]:
         """What the old modules of a layer make of the samples that stay on old paths; and those that leave them."""
-        onwards: dict[Path, Rows] = {}
-        leaving: list[Rows] = []
+        onwards: dict[Path, Portion] = {}
+        leaving: list[Portion] = []
         for prefix, (where, x) in old.items():
             choices = self._ways[plans[where], layer]
             for number in choices.unique().tolist():
@@ -130,7 +132,7 @@ class SharedModules:
             self.operations += len(x) * library.flops(layer, number)
             return library.apply(layer, number, x)
 
-    def _renewed(self, layer: int, new: list[Rows], leaving: list[Rows], training: bool) -> list[Rows]:
+    def _renewed(self, layer: int, new: list[Portion], leaving: list[Portion], training: bool) -> list[Portion]:
         """What the new module of a layer makes of the samples that came to it, from new modules and from old ones."""
         if not new and not leaving:
             return []
@@ -145,7 +147,7 @@ class SharedModules:
         return [(where, x.float())]
 
 
-def _joined(rows: Sequence[Rows]) -> Rows:
+def _joined(rows: Sequence[Portion]) -> Portion:
     where, x = zip(*rows)
     return (where[0], x[0]) if len(rows) == 1 else (torch.cat(where), torch.cat(x))
 

@@ -30,10 +30,10 @@ from engram.parts.fit import Material, Plain
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Path
 from engram.parts.stopping import take_out
-from engram.parts.walk import Walk
+from engram.parts.walk import PathWalk
 
 
-class Plan(NamedTuple):
+class Origin(NamedTuple):
     """What a candidate is made from: its kind, the path of its source (of a branch only what it keeps) and the number
     of first modules that are kept, or renewed."""
 
@@ -42,14 +42,14 @@ class Plan(NamedTuple):
     first: int = 0
 
 
-class Candidate(Plain):
+class TrainedCandidate(Plain):
     """One that is trained. `new` is how many modules and parameters it adds, fewer of which win a tie."""
 
     prefix: Path = ()  # frozen modules before those that are trained
     forward_flops: int  # of a sample, beyond the prefix
     step_flops: int
 
-    def __init__(self, plan: Plan, walk: Walk, network: FlatNetwork, values: Mapping[str, Any]):
+    def __init__(self, plan: Origin, walk: PathWalk, network: FlatNetwork, values: Mapping[str, Any]):
         super().__init__(network, Outputs(0, network.rows), values, None)
         self.plan, self.walk, self.library = plan, walk, walk.library
         self.operations = 0
@@ -77,7 +77,7 @@ class Candidate(Plain):
     def scores(self, x: Tensor) -> Tensor:
         """Of samples."""
         with torch.no_grad():
-            return self.through(Walk(self.library).at(x, self.prefix))
+            return self.through(PathWalk(self.library).at(x, self.prefix))
 
     @property
     def steps(self) -> int:
@@ -109,10 +109,10 @@ class Candidate(Plain):
         self.fit.load(tensors, plain)
 
 
-class Branch(Candidate):
+class Branch(TrainedCandidate):
     """Frozen first modules, and behind them new ones to the end."""
 
-    def __init__(self, plan: Plan, walk: Walk, rows: Tensor, values: Mapping[str, Any]):
+    def __init__(self, plan: Origin, walk: PathWalk, rows: Tensor, values: Mapping[str, Any]):
         network = walk.library.part(plan.first, None, plan.path[:-1] if plan.kind == "warm" else ())
         network.append(rows)
         super().__init__(plan, walk, network, values)
@@ -136,10 +136,10 @@ class Branch(Candidate):
         return self.library.add(task, self.prefix, self.network)
 
 
-class Before(Candidate):
+class Before(TrainedCandidate):
     """New first modules, or an adapter, and frozen ones behind them to the end: gradients go through these."""
 
-    def __init__(self, plan: Plan, walk: Walk, rows: Tensor, values: Mapping[str, Any]):
+    def __init__(self, plan: Origin, walk: PathWalk, rows: Tensor, values: Mapping[str, Any]):
         library, renewed = walk.library, range(plan.first)
         is_adapter = plan.kind == "adapter"
         own = adapter(library.shape, library.device) if is_adapter else library.part(0, plan.first, plan.path)
@@ -172,7 +172,7 @@ class Ready:
     new = (0, 0)
     steps = 0
 
-    def __init__(self, plan: Plan, walk: Walk):
+    def __init__(self, plan: Origin, walk: PathWalk):
         self.plan, self.walk, self.library = plan, walk, walk.library
         self.prefix = plan.path[:-1]
         self.so_far = -1.0

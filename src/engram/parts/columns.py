@@ -37,17 +37,17 @@ def build(blueprint: Blueprint, shape: tuple[int, ...], seed: int, earlier: Sequ
         )
     if not earlier:
         return FlatNetwork(own)
-    return FlatNetwork(Column(own, [only(lateral, 1) for lateral in laterals], [each.trunk for each in earlier]))
+    return FlatNetwork(LateralColumn(own, [only(lateral, 1) for lateral in laterals], [each.trunk for each in earlier]))
 
 
-class Column(Trunk):
+class LateralColumn(Trunk):
     """A trunk, and beside it one without its first module for each earlier column. Its features are its own, and then
     of each earlier column the features and a one, for the bias of the lateral output layer."""
 
     def __init__(self, own: Trunk, laterals: Sequence[Trunk], earlier: Sequence[Trunk]):
         nn.Module.__init__(self)
         self.own, self.laterals = own, nn.ModuleList(laterals)
-        columns = (each if isinstance(each, Column) else Column(each, [], []) for each in earlier)
+        columns = (each if isinstance(each, LateralColumn) else LateralColumn(each, [], []) for each in earlier)
         self.earlier = [column.eval() for column in columns]  # in a list, so that they are not its own
         self.layers = nn.Sequential()  # it is no sequence
         self.home = own.home

@@ -9,7 +9,7 @@ from torch import Tensor
 from engram.core import Split, pick
 from engram.parts.fit import LOOK
 from engram.parts.library import Path
-from engram.parts.walk import Walk
+from engram.parts.walk import PathWalk
 
 ROOM = 1 << 30  # bytes of it that are held while candidates are compared
 
@@ -17,7 +17,7 @@ ROOM = 1 << 30  # bytes of it that are held while candidates are compared
 class HeldOut:
     """What the candidates' frozen modules make of validation data: computed once, as far as there is room."""
 
-    def __init__(self, data: Split, places: Tensor, walk: Walk, prefixes: Sequence[Path], counted: bool):
+    def __init__(self, data: Split, places: Tensor, walk: PathWalk, prefixes: Sequence[Path], counted: bool):
         """`counted`: this was computed before, by a process that was left, and its operations were counted."""
         self.data, self.counted = data, counted
         self._places, self._walk, self._prefixes = places, walk, prefixes

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from engram.core import Split, pick
 from engram.parts.library import Path
-from engram.parts.walk import Walk
+from engram.parts.walk import PathWalk
 
 BATCH = 256  # samples at a time
 
 
-def features(walk: Walk, paths: Iterable[Path], data: Split) -> dict[Path, Tensor]:
+def features(walk: PathWalk, paths: Iterable[Path], data: Split) -> dict[Path, Tensor]:
     """What the modules before the head of each path give for samples, every distinct beginning computed once."""
     found: dict[Path, list[Tensor]] = {path[:-1]: [] for path in sorted(paths)}
     for x, _ in data.batches(BATCH):

@@ -1,8 +1,9 @@
 """Layers of small modules over one flat vector, and a path through them, trained without autograd.
 
-A module is a linear layer with ReLU; a layer's output is the sum of those of its active modules. A `Path` has copies of
-the active modules side by side, so that each layer is one product, and they are put back when the path has been
-trained. What is frozen comes first among them: the rest is a few slices, and gradients are computed of it alone.
+A module is a linear layer with ReLU; a layer's output is the sum of those of its active modules. An `ActivePath` has
+copies of the active modules side by side, so that each layer is one product, and they are put back when the path
+has been trained. What is frozen comes first among them: the rest is a few slices, and gradients are computed of it
+alone.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _drawn(size: int, inputs: int, source: torch.Generator) -> Tensor:
     return torch.empty(size).uniform_(-bound, bound, generator=source)
 
 
-class Path:
+class ActivePath:
     """The active modules of each layer, and a head: as if it were one network."""
 
     def __init__(self, pathways: Pathways, genes: Tensor, rows: slice, frozen: Tensor | None = None):

@@ -12,11 +12,11 @@ from torch import Tensor
 from engram.core import Split, pick
 from engram.costs import solve_flops
 from engram.networks import head_scores
-from engram.parts.candidates import Plan, Ready
+from engram.parts.candidates import Origin, Ready
 from engram.parts.fit import Material
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Path, pool
-from engram.parts.walk import Walk
+from engram.parts.walk import PathWalk
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)  # of the penalty, as shares of the mean square of a feature
 BATCH = 256  # samples at a time
@@ -25,7 +25,7 @@ BATCH = 256  # samples at a time
 class RidgeHead(Ready):
     """The strength is that with the best validation accuracy, of equal ones the greatest."""
 
-    def __init__(self, plan: Plan, walk: Walk, rows: int):
+    def __init__(self, plan: Origin, walk: PathWalk, rows: int):
         super().__init__(plan, walk)
         self.rows = rows
         self.head = torch.empty(rows, 0, device=self.library.device)
@@ -51,7 +51,7 @@ class RidgeHead(Ready):
         return torch.cat([_pooled(self.walk, x, self.prefix) for x, _ in data.batches(BATCH)])
 
     def scores(self, x: Tensor) -> Tensor:
-        return head_scores(_pooled(Walk(self.library), x, self.prefix), self.head)
+        return head_scores(_pooled(PathWalk(self.library), x, self.prefix), self.head)
 
     def join(self, task: int) -> Path:
         return self.library.add_pooled(task, self.prefix, self.head)
@@ -64,7 +64,7 @@ class RidgeHead(Ready):
         self.head = tensors.pop("head")
 
 
-def _pooled(walk: Walk, x: Tensor, prefix: Path) -> Tensor:
+def _pooled(walk: PathWalk, x: Tensor, prefix: Path) -> Tensor:
     return torch.cat([pool(walk.at(x, prefix[:length])) for length in range(1, len(prefix) + 1)], 1)
 
 

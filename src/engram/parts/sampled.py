@@ -16,7 +16,7 @@ from torch import Tensor
 
 from engram.core import Split, Step, pick
 from engram.parts.branching import Distribution, SharedModules, way
-from engram.parts.candidates import Candidate, Plan
+from engram.parts.candidates import Origin, TrainedCandidate
 from engram.parts.fit import Material, require_finite
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Library, Path
@@ -62,13 +62,13 @@ class Sampled(Search):
     def operations(self) -> int:
         return super().operations + (self.shared.operations if self.shared else 0)
 
-    def begin(self, task: int, plans: Sequence[Plan], rows: Tensor, screened: Sequence[Path] = ()) -> None:
+    def begin(self, task: int, plans: Sequence[Origin], rows: Tensor, screened: Sequence[Path] = ()) -> None:
         """Of a single plan there is nothing to be found out."""
         super().begin(task, plans if len(plans) == 1 else [], rows, screened)
         if len(plans) > 1:
             self._share(plans)
 
-    def _share(self, plans: Sequence[Plan]) -> None:
+    def _share(self, plans: Sequence[Origin]) -> None:
         ways = [way(plan, len(self.library.layers)) for plan in plans]
         self.plans = list(plans)
         self.shared = SharedModules(self.library, ways, self._rows)
@@ -89,7 +89,7 @@ class Sampled(Search):
             self._shorten(candidate)
         super().use(material)
 
-    def _shorten(self, candidate: Candidate) -> None:
+    def _shorten(self, candidate: TrainedCandidate) -> None:
         """The search has had its share of the steps."""
         candidate.fit.iterations = self._planned - self.done
 
@@ -141,7 +141,7 @@ class Sampled(Search):
         candidate = self._made(self.plans[best])
         self.candidates, self.shared = [candidate], None
         self.held_out = HeldOut(*self._validation, self.walk, [candidate.prefix], counted=False)
-        if isinstance(candidate, Candidate):
+        if isinstance(candidate, TrainedCandidate):
             self.library.hand_over(shared.network, candidate.network)
             candidate.fit.begin()
             self._shorten(candidate)
@@ -178,7 +178,7 @@ class Sampled(Search):
         self.done, self.chance = plain["done"], plain["chance"]
         if "plans" not in plain:
             return
-        self._share([Plan(kind, tuple(path), first) for kind, path, first in plain["plans"]])
+        self._share([Origin(kind, tuple(path), first) for kind, path, first in plain["plans"]])
         assert self.shared is not None
         own = take_out(tensors, SHARED)
         self.shared.network.assign(own.pop("theta"))

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 
 from engram.core import Split, Step
-from engram.parts.candidates import Before, Branch, Candidate, Plan, Ready, Whole
+from engram.parts.candidates import Before, Branch, Origin, Ready, TrainedCandidate, Whole
 from engram.parts.fit import Material, lockstep
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Library, Path
 from engram.parts.ridge_head import RidgeHead
 from engram.parts.stopping import Stopping, take_out
-from engram.parts.walk import Walk
+from engram.parts.walk import PathWalk
 
 TRAINED = {"branch": Branch, "warm": Branch, "front": Before, "adapter": Before}
 
@@ -38,18 +38,18 @@ class Search:
         self._clear()
 
     def _clear(self) -> None:
-        self.walk = Walk(self.library)
+        self.walk = PathWalk(self.library)
         self.screened: list[Before] = []
-        self.waiting: list[Plan] = []  # for the path that screening finds
-        self.candidates: list[Candidate | Ready] = []
+        self.waiting: list[Origin] = []  # for the path that screening finds
+        self.candidates: list[TrainedCandidate | Ready] = []
         self.task: int | None = None  # for which a path is looked for
         self.held_out: HeldOut | None = None
         self._counted = False
         self._ahead = 0  # steps of screening, once it is over
 
     @property
-    def trained(self) -> list[Candidate]:
-        return [candidate for candidate in self.candidates if isinstance(candidate, Candidate)]
+    def trained(self) -> list[TrainedCandidate]:
+        return [candidate for candidate in self.candidates if isinstance(candidate, TrainedCandidate)]
 
     @property
     def step(self) -> int | None:
@@ -61,21 +61,21 @@ class Search:
     @property
     def operations(self) -> int:
         everyone = [*self.screened, *self.candidates]
-        fits = sum(each.fit.operations for each in everyone if isinstance(each, Candidate))
+        fits = sum(each.fit.operations for each in everyone if isinstance(each, TrainedCandidate))
         return self._spent + self.walk.operations + fits + sum(each.operations for each in everyone)
 
-    def begin(self, task: int, plans: Sequence[Plan], rows: Tensor, screened: Sequence[Path] = ()) -> None:
+    def begin(self, task: int, plans: Sequence[Origin], rows: Tensor, screened: Sequence[Path] = ()) -> None:
         """Look for a path among candidates made by these plans. Where there are paths to screen, those without a path
         wait for the best of them. `rows` are those that a new head begins with."""
         self.task, self._rows = task, rows.view(-1, self.library.features + 1)
-        self.screened = [Before(Plan("adapter", path), self.walk, self._rows, self._screening) for path in screened]
+        self.screened = [Before(Origin("adapter", path), self.walk, self._rows, self._screening) for path in screened]
         waiting = [plan for plan in plans if not plan.path and plan.kind != "branch"]
         self.candidates = [self._made(plan) for plan in plans if plan not in waiting]
         self.waiting = waiting if screened else []
         for candidate in [*self.screened, *self.trained]:
             candidate.fit.begin()
 
-    def _made(self, plan: Plan) -> Candidate | Ready:
+    def _made(self, plan: Origin) -> TrainedCandidate | Ready:
         if plan.kind == "whole":
             return Whole(plan, self.walk)
         if plan.kind == "ridge":
@@ -118,12 +118,12 @@ class Search:
         self._spent += sum(candidate.operations + candidate.fit.operations for candidate in self.screened)
         self.screened, self.waiting = [], []
         for candidate in added:
-            if isinstance(candidate, Candidate):
+            if isinstance(candidate, TrainedCandidate):
                 candidate.fit.begin()
             candidate.use(self._material, self.held_out)
         self.candidates += added
 
-    def best_so_far(self) -> Candidate | Ready:
+    def best_so_far(self) -> TrainedCandidate | Ready:
         """By the last look; of equal ones that with fewer new modules."""
         return max(self.candidates, key=lambda each: _merit(each, each.so_far))
 
@@ -131,7 +131,7 @@ class Search:
         """Of samples of the present task, as far as its path is known."""
         return self.best_so_far().scores(x)
 
-    def scored(self) -> list[tuple[Candidate | Ready, float]]:
+    def scored(self) -> list[tuple[TrainedCandidate | Ready, float]]:
         """Every candidate with the validation accuracy that it is chosen by, the best one first. One that is alone
         needs none."""
         alone = len(self.candidates) == 1
@@ -145,7 +145,10 @@ class Search:
         del self._material, self._rows, self._few
 
     def tensors(self) -> dict[str, Tensor]:
-        groups: dict[str, Sequence[Candidate | Ready]] = {"screened": self.screened, "candidate": self.candidates}
+        groups: dict[str, Sequence[TrainedCandidate | Ready]] = {
+            "screened": self.screened,
+            "candidate": self.candidates,
+        }
         return {
             f"{group}.{number}.{name}": value
             for group, members in groups.items()
@@ -188,11 +191,11 @@ def planned(values: Mapping[str, Any], material: Material) -> int:
     return int(values["iterations"] or values["epochs"] * material.per_epoch)
 
 
-def _merit(candidate: Candidate | Ready, score: float) -> tuple[float, int, int]:
+def _merit(candidate: TrainedCandidate | Ready, score: float) -> tuple[float, int, int]:
     modules, parameters = candidate.new
     return score, -modules, -parameters
 
 
-def _plan(plain: Sequence[Any]) -> Plan:
+def _plan(plain: Sequence[Any]) -> Origin:
     kind, path, first = plain
-    return Plan(kind, tuple(path), first)
+    return Origin(kind, tuple(path), first)

@@ -10,7 +10,7 @@ from torch import Tensor
 from engram.parts.library import Library, Path
 
 
-class Walk:
+class PathWalk:
     """Frozen modules applied to a batch, along one path after another. What the next has in common with the last one is
     not computed again: of paths in order every distinct beginning is computed once."""
 
@@ -40,7 +40,7 @@ class Walk:
 
 
 def beginnings(paths: Iterable[Path]) -> list[Path]:
-    """Every distinct beginning of these paths without their heads, the empty one too, in the order of a `Walk`.
+    """Every distinct beginning of these paths without their heads, the empty one too, in the order of a `PathWalk`.
 
     >>> beginnings([(0, 0, 1), (0, 2, 3)])
     [(), (0,), (0, 0), (0, 2)]
