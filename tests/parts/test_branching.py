@@ -7,7 +7,7 @@ import torch
 
 from engram.networks import Blueprint
 from engram.parts.branching import NEW, Distribution, SharedModules, way
-from engram.parts.candidates import Origin
+from engram.parts.candidates import Recipe
 from engram.parts.library import Library
 from engram.randomness import generator
 
@@ -26,9 +26,9 @@ def library(network, shape, paths=1):
 
 
 def test_ways_of_plans():
-    assert way(Origin("branch", (), 0), 3) == [NEW, NEW, NEW]
-    assert way(Origin("branch", (4, 2), 2), 3) == [4, 2, NEW]
-    assert way(Origin("whole", (4, 2, 1)), 3) == [4, 2, 1]
+    assert way(Recipe("branch", (), 0), 3) == [NEW, NEW, NEW]
+    assert way(Recipe("branch", (4, 2), 2), 3) == [4, 2, NEW]
+    assert way(Recipe("whole", (4, 2, 1)), 3) == [4, 2, 1]
 
 
 @pytest.mark.parametrize(

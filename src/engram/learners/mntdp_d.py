@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from engram.core import Lesson
-from engram.parts.candidates import Origin
+from engram.parts.candidates import Recipe
 from engram.parts.fit import Fit
 from engram.parts.modular import Modular
 from engram.parts.search import Search
@@ -46,8 +46,8 @@ class MntdpD(Modular):
         past = self.past_paths()
         fitting = [path for path in past if self.library.outputs(path) == len(lesson.classes)]
         sources = self.nearest_paths(lesson, past)
-        plans = [Origin("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
-        plans += [Origin("whole", path) for path in sources if path in fitting]
+        plans = [Recipe("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
+        plans += [Recipe("whole", path) for path in sources if path in fitting]
         for path in sources:
             plans += self.wide.plans(path, path in fitting)
         screened = fitting if self.wide.screen else []

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from engram.core import Lesson
-from engram.parts.candidates import Origin
+from engram.parts.candidates import Recipe
 from engram.parts.fit import Fit
 from engram.parts.modular import Modular
 from engram.parts.sampled import Sampled
@@ -43,8 +43,8 @@ class MntdpS(Modular):
         self.check(lesson)
         names = self.outputs.add(lesson.index, lesson.classes)
         sources = self.nearest_paths(lesson, self.past_paths())
-        plans = [Origin("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
-        plans += [Origin("whole", path) for path in sources if self.library.outputs(path) == len(lesson.classes)]
+        plans = [Recipe("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
+        plans += [Recipe("whole", path) for path in sources if self.library.outputs(path) == len(lesson.classes)]
         self.fit.begin(lesson.index, plans, self._initial_rows(names))
 
     def prepare(self, lesson: Lesson) -> None:

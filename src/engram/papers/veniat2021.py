@@ -30,7 +30,7 @@ from engram.papers.veniat2021_models import (
     TIERS,
     TRANSFER,
     WIDE,
-    Contender,
+    Entrant,
     dataset_of,
     is_here,
     known,
@@ -61,7 +61,7 @@ class _Cells:
             if not only or plain(label) in only
         )
 
-    def models(self, stream: str) -> dict[str, Contender]:
+    def models(self, stream: str) -> dict[str, Entrant]:
         """The learners that a stream has here; where all have the AlexNet or none a choice of networks, once each."""
         found = {label: m for label, m in known(STREAMS[stream].family).items() if self.has(label, stream)}
         if not self.scale.alexnet and stream != "pMNIST":
@@ -96,7 +96,7 @@ class _Cells:
         found = alone | {name: replace(MODELS[MODULAR], settings=changes) for name, changes in variants.items()}
         return tuple(self.cell(name, model, stream) for stream in self.scale.shown for name, model in found.items())
 
-    def cell(self, label: str, model: Contender, stream: str, instance: int = 1) -> Cell:
+    def cell(self, label: str, model: Entrant, stream: str, instance: int = 1) -> Cell:
         place = STREAMS[stream]
         table, variant = place.table, f"instance {instance}" if instance > 1 else ""
         beside = {measure.column.metric: published(table, label, measure) for measure in DETAILS}
@@ -114,7 +114,7 @@ class _Cells:
         asked = {"stream": STREAMS[stream].stream, "dataset": dataset_of(stream, self.scale)}
         return {name: value for name, value in asked.items() if value is not None} | {"curve": BATCHES}
 
-    def learner(self, label: str, model: Contender, stream: str, instance: int) -> dict[str, Any]:
+    def learner(self, label: str, model: Entrant, stream: str, instance: int) -> dict[str, Any]:
         whole = label.endswith(STREAM_LEVEL)
         network, times = self.network(label, stream), model.wider.get(STREAMS[stream].family, 1.0)
         settings = {**self.fit(model, whole), **network_settings(network, self.scale, times)}
@@ -131,7 +131,7 @@ class _Cells:
             return "mlp"
         return "ctrl-alexnet" if ALEXNET in label else "ctrl-resnet"
 
-    def fit(self, model: Contender, whole: bool) -> dict[str, Any]:
+    def fit(self, model: Entrant, whole: bool) -> dict[str, Any]:
         """What all learners are trained with, as far as they know it; one that is chosen by the whole stream has one
         rate and a choice of strengths, where it has a penalty."""
         scale, has = self.scale, learner_settings(model.learner)

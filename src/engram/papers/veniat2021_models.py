@@ -18,7 +18,7 @@ ALEXNET, STREAM_LEVEL = " *", " †"
 INDEPENDENT, MODULAR, WIDE = "Independent", "MNTDP-D", "MNTDP-D wide"
 
 
-class Place(NamedTuple):
+class Benchmark(NamedTuple):
     """A stream: what it is made by, the table with its published results, and which family it belongs to."""
 
     stream: str
@@ -27,14 +27,14 @@ class Place(NamedTuple):
 
 
 STREAMS = {
-    "S-": Place("ctrl-minus", "table13", "transfer"),
-    "S+": Place("ctrl-plus", "table14", "transfer"),
-    "S_in": Place("ctrl-in", "table15", "transfer"),
-    "S_out": Place("ctrl-out", "table16", "transfer"),
-    "S_pl": Place("ctrl-pl", "table17", "transfer"),
-    "S_long": Place("ctrl-long", "table18", "long"),
-    "pMNIST": Place("permuted", "table11", "digits"),
-    "CIFAR-100": Place("split", "table12", "classes"),
+    "S-": Benchmark("ctrl-minus", "table13", "transfer"),
+    "S+": Benchmark("ctrl-plus", "table14", "transfer"),
+    "S_in": Benchmark("ctrl-in", "table15", "transfer"),
+    "S_out": Benchmark("ctrl-out", "table16", "transfer"),
+    "S_pl": Benchmark("ctrl-pl", "table17", "transfer"),
+    "S_long": Benchmark("ctrl-long", "table18", "long"),
+    "pMNIST": Benchmark("permuted", "table11", "digits"),
+    "CIFAR-100": Benchmark("split", "table12", "classes"),
 }
 TRANSFER = tuple(name for name, place in STREAMS.items() if place.family == "transfer")
 STANDARD = ("pMNIST", "CIFAR-100")
@@ -42,7 +42,7 @@ AGAIN = ("S-", "S_out")  # the last task is the first one again, with few sample
 
 
 @dataclass(frozen=True)
-class Contender:
+class Entrant:
     """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
     family. Some have a `grid` of their own in the paper, and networks that are so many times `wider`, by family. One
     that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the paper's."""
@@ -74,27 +74,27 @@ _HAT = {"rate": (5e-2, 1e-2, 5e-3, 1e-3)}
 _SAMPLED = {"gamma_rate": (1e-2, 1e-3)}
 _WIDER = {"transfer": 2.5, "classes": 3.2, "long": 3.2, "digits": 4.0}  # by the printed memory
 
-MODELS: Mapping[str, Contender] = {
-    INDEPENDENT: Contender("independent", families=_EVERYWHERE),
-    "Finetune": Contender("finetune", {"heads": "shared", **_SHARED}, _EVERYWHERE),
-    "New-head freeze": Contender("new-head", families=_EVERYWHERE),
-    "New-head finetune": Contender("new-head", _TRAINED_ON),
-    "New-leg freeze": Contender("new-leg"),
-    "New-leg finetune": Contender("new-leg", _TRAINED_ON),
-    "EWC †": Contender("ewc", _EWC, own=_ONE_HEAD),
-    "Online EWC †": Contender("online-ewc", {**_EWC, "decay": 0.9}, _EVERYWHERE, own=_ONE_HEAD),
-    "ER (Reservoir) †": Contender("er", {**_REPLAY, "buffer": "reservoir"}, own=_FULLER),
-    "ER": Contender("er", _REPLAY, own=_FULLER),
-    "PNN": Contender("pnn"),
-    "MNTDP-S": Contender("mntdp-s", families=_EVERYWHERE, grid=_SAMPLED),
-    "MNTDP-S (k=all)": Contender("mntdp-s", {"sources": 0}, grid=_SAMPLED),
-    MODULAR: Contender("mntdp-d", families=_EVERYWHERE),
-    MODULAR + ALEXNET: Contender("mntdp-d", families=("transfer", "classes", "long")),
-    "HAT * †": Contender("hat", families=_EVERYWHERE, grid=_HAT),
-    "HAT (Wide) * †": Contender("hat", families=_EVERYWHERE, grid=_HAT, wider=_WIDER),
-    "DEN †": Contender("den", families=("digits",), own=_GROWN, by_itself=True),
-    "RCL †": Contender("rcl", families=("digits",), own=_GROWN, by_itself=True),
-    WIDE: Contender("mntdp-d", {"search": "wide"}, ("transfer", "long"), ours=True),
+MODELS: Mapping[str, Entrant] = {
+    INDEPENDENT: Entrant("independent", families=_EVERYWHERE),
+    "Finetune": Entrant("finetune", {"heads": "shared", **_SHARED}, _EVERYWHERE),
+    "New-head freeze": Entrant("new-head", families=_EVERYWHERE),
+    "New-head finetune": Entrant("new-head", _TRAINED_ON),
+    "New-leg freeze": Entrant("new-leg"),
+    "New-leg finetune": Entrant("new-leg", _TRAINED_ON),
+    "EWC †": Entrant("ewc", _EWC, own=_ONE_HEAD),
+    "Online EWC †": Entrant("online-ewc", {**_EWC, "decay": 0.9}, _EVERYWHERE, own=_ONE_HEAD),
+    "ER (Reservoir) †": Entrant("er", {**_REPLAY, "buffer": "reservoir"}, own=_FULLER),
+    "ER": Entrant("er", _REPLAY, own=_FULLER),
+    "PNN": Entrant("pnn"),
+    "MNTDP-S": Entrant("mntdp-s", families=_EVERYWHERE, grid=_SAMPLED),
+    "MNTDP-S (k=all)": Entrant("mntdp-s", {"sources": 0}, grid=_SAMPLED),
+    MODULAR: Entrant("mntdp-d", families=_EVERYWHERE),
+    MODULAR + ALEXNET: Entrant("mntdp-d", families=("transfer", "classes", "long")),
+    "HAT * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT),
+    "HAT (Wide) * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT, wider=_WIDER),
+    "DEN †": Entrant("den", families=("digits",), own=_GROWN, by_itself=True),
+    "RCL †": Entrant("rcl", families=("digits",), own=_GROWN, by_itself=True),
+    WIDE: Entrant("mntdp-d", {"search": "wide"}, ("transfer", "long"), ours=True),
 }
 # What the wide search is made of, one part at a time beside the paper's candidates.
 PARTS: Mapping[str, Mapping[str, Any]] = {
@@ -116,7 +116,7 @@ FALLS |= {("random prior", "S-"): -0.2, ("random prior", "S_out"): -0.3}
 FALLS |= {("3 modules", "S_out"): -0.1, ("10 modules", "S_out"): 0.0}
 
 
-def known(family: str) -> dict[str, Contender]:
+def known(family: str) -> dict[str, Entrant]:
     """The learners of a family of streams that the library has."""
     here = LEARNERS.everything()
     return {label: model for label, model in MODELS.items() if family in model.families and model.learner in here}
@@ -132,7 +132,7 @@ def plain(label: str) -> str:
 
 
 @dataclass(frozen=True)
-class Scale:
+class Effort:
     """How much of everything a tier trains. `fit` are settings of all learners, `rates` and `decays` the grid of those
     that are chosen task by task, `strengths` that of a penalty's weight."""
 
@@ -168,8 +168,8 @@ _TEN: Mapping[str, Mapping[str, Any]] = {
 }
 _FEW = {"probe": 5}
 
-TIERS: Mapping[str, Scale] = {
-    "quick": Scale(
+TIERS: Mapping[str, Effort] = {
+    "quick": Effort(
         _QUICK,
         rates=(5e-3,),
         strengths=(100.0,),
@@ -199,7 +199,7 @@ TIERS: Mapping[str, Scale] = {
         ),
         shown=("S-", "S_in"),
     ),
-    "small": Scale(
+    "small": Effort(
         _SMALL,
         rates=(5e-3, 2e-3),
         networks={
@@ -218,14 +218,14 @@ TIERS: Mapping[str, Scale] = {
             "rcl": {"epochs": 1, "batch": 128, "rate": 2e-3, "trials": 3},
         },
     ),
-    "alexnet": Scale(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),
-    "paper": Scale(_PAPER, strengths=_STRENGTHS, streams=_TEN, instances=(1, 2, 3), **_PAPER_GRID),
+    "alexnet": Effort(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),
+    "paper": Effort(_PAPER, strengths=_STRENGTHS, streams=_TEN, instances=(1, 2, 3), **_PAPER_GRID),
 }
 WIDTHS = {"ctrl-alexnet": ("width", "64"), "mlp": ("widths", "1000-1000")}  # of the networks of learners that are wider
 CIFAR = ("cifar100", ROLES["cifar100"].stand_in)
 
 
-def dataset_of(name: str, scale: Scale) -> str | None:
+def dataset_of(name: str, scale: Effort) -> str | None:
     """The dataset of a standard stream, or what stands in for it; None where the stream finds its own."""
     family = STREAMS[name].family
     if family not in ("digits", "classes"):
@@ -233,7 +233,7 @@ def dataset_of(name: str, scale: Scale) -> str | None:
     return scale.data.get(family) or ("mnist" if family == "digits" else next(filter(is_here, CIFAR), CIFAR[-1]))
 
 
-def network_settings(network: str, scale: Scale, times: float = 1.0) -> dict[str, Any]:
+def network_settings(network: str, scale: Effort, times: float = 1.0) -> dict[str, Any]:
     """Those of a network in this tier, so many times as wide.
 
     >>> network_settings("mlp", TIERS["quick"], 4)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from engram.core import pick
 from engram.costs import BACKWARD, head_flops
-from engram.parts.candidates import Origin
+from engram.parts.candidates import Recipe
 from engram.parts.library import Library, Path
 from engram.parts.optimisers import Adam
 
@@ -23,7 +23,7 @@ NEW = -1  # in the place of a module's number
 Portion = tuple[Tensor, Tensor]  # positions in a batch, and what was made of the samples there
 
 
-def way(plan: Origin, layers: int) -> list[int]:
+def way(plan: Recipe, layers: int) -> list[int]:
     """The modules that it decides for, one for each layer."""
     kept = plan.path if plan.kind == "whole" else plan.path[: plan.first]
     return [*kept, *[NEW] * (layers - len(kept))]

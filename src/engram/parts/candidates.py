@@ -33,7 +33,7 @@ from engram.parts.stopping import take_out
 from engram.parts.walk import PathWalk
 
 
-class Origin(NamedTuple):
+class Recipe(NamedTuple):
     """What a candidate is made from: its kind, the path of its source (of a branch only what it keeps) and the number
     of first modules that are kept, or renewed."""
 
@@ -49,7 +49,7 @@ class TrainedCandidate(Plain):
     forward_flops: int  # of a sample, beyond the prefix
     step_flops: int
 
-    def __init__(self, plan: Origin, walk: PathWalk, network: FlatNetwork, values: Mapping[str, Any]):
+    def __init__(self, plan: Recipe, walk: PathWalk, network: FlatNetwork, values: Mapping[str, Any]):
         super().__init__(network, Outputs(0, network.rows), values, None)
         self.plan, self.walk, self.library = plan, walk, walk.library
         self.operations = 0
@@ -112,7 +112,7 @@ class TrainedCandidate(Plain):
 class Branch(TrainedCandidate):
     """Frozen first modules, and behind them new ones to the end."""
 
-    def __init__(self, plan: Origin, walk: PathWalk, rows: Tensor, values: Mapping[str, Any]):
+    def __init__(self, plan: Recipe, walk: PathWalk, rows: Tensor, values: Mapping[str, Any]):
         network = walk.library.part(plan.first, None, plan.path[:-1] if plan.kind == "warm" else ())
         network.append(rows)
         super().__init__(plan, walk, network, values)
@@ -139,7 +139,7 @@ class Branch(TrainedCandidate):
 class Before(TrainedCandidate):
     """New first modules, or an adapter, and frozen ones behind them to the end: gradients go through these."""
 
-    def __init__(self, plan: Origin, walk: PathWalk, rows: Tensor, values: Mapping[str, Any]):
+    def __init__(self, plan: Recipe, walk: PathWalk, rows: Tensor, values: Mapping[str, Any]):
         library, renewed = walk.library, range(plan.first)
         is_adapter = plan.kind == "adapter"
         own = adapter(library.shape, library.device) if is_adapter else library.part(0, plan.first, plan.path)
@@ -172,7 +172,7 @@ class Ready:
     new = (0, 0)
     steps = 0
 
-    def __init__(self, plan: Origin, walk: PathWalk):
+    def __init__(self, plan: Recipe, walk: PathWalk):
         self.plan, self.walk, self.library = plan, walk, walk.library
         self.prefix = plan.path[:-1]
         self.so_far = -1.0

@@ -13,7 +13,7 @@ from engram import memory
 from engram.core import Lesson, Outline, Split, State, pick
 from engram.errors import BadData
 from engram.networks import Blueprint
-from engram.parts.candidates import Origin
+from engram.parts.candidates import Recipe
 from engram.parts.gradient import GradientLearner
 from engram.parts.library import MODULES, Library, Path
 from engram.parts.nearest import accuracy, features
@@ -111,7 +111,7 @@ class Modular(GradientLearner):
         order = torch.randperm(len(data), generator=generator(self.seed, "prior", lesson.index, which))
         return data.take(order[: self.prior_samples].sort().values)
 
-    def described(self, plan: Origin) -> dict[str, Any]:
+    def described(self, plan: Recipe) -> dict[str, Any]:
         """A candidate in a note: its kind, the first task (from 1) whose modules it uses and how many of them, which
         are the last ones where its kind is front."""
         count, wanted = len(self.library.layers), plan.path or None

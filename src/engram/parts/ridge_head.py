@@ -12,7 +12,7 @@ from torch import Tensor
 from engram.core import Split, pick
 from engram.costs import solve_flops
 from engram.networks import head_scores
-from engram.parts.candidates import Origin, Ready
+from engram.parts.candidates import Ready, Recipe
 from engram.parts.fit import Material
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Path, pool
@@ -25,7 +25,7 @@ BATCH = 256  # samples at a time
 class RidgeHead(Ready):
     """The strength is that with the best validation accuracy, of equal ones the greatest."""
 
-    def __init__(self, plan: Origin, walk: PathWalk, rows: int):
+    def __init__(self, plan: Recipe, walk: PathWalk, rows: int):
         super().__init__(plan, walk)
         self.rows = rows
         self.head = torch.empty(rows, 0, device=self.library.device)

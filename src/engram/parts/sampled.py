@@ -16,7 +16,7 @@ from torch import Tensor
 
 from engram.core import Split, Step, pick
 from engram.parts.branching import Distribution, SharedModules, way
-from engram.parts.candidates import Origin, TrainedCandidate
+from engram.parts.candidates import Recipe, TrainedCandidate
 from engram.parts.fit import Material, require_finite
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Library, Path
@@ -62,13 +62,13 @@ class Sampled(Search):
     def operations(self) -> int:
         return super().operations + (self.shared.operations if self.shared else 0)
 
-    def begin(self, task: int, plans: Sequence[Origin], rows: Tensor, screened: Sequence[Path] = ()) -> None:
+    def begin(self, task: int, plans: Sequence[Recipe], rows: Tensor, screened: Sequence[Path] = ()) -> None:
         """Of a single plan there is nothing to be found out."""
         super().begin(task, plans if len(plans) == 1 else [], rows, screened)
         if len(plans) > 1:
             self._share(plans)
 
-    def _share(self, plans: Sequence[Origin]) -> None:
+    def _share(self, plans: Sequence[Recipe]) -> None:
         ways = [way(plan, len(self.library.layers)) for plan in plans]
         self.plans = list(plans)
         self.shared = SharedModules(self.library, ways, self._rows)
@@ -178,7 +178,7 @@ class Sampled(Search):
         self.done, self.chance = plain["done"], plain["chance"]
         if "plans" not in plain:
             return
-        self._share([Origin(kind, tuple(path), first) for kind, path, first in plain["plans"]])
+        self._share([Recipe(kind, tuple(path), first) for kind, path, first in plain["plans"]])
         assert self.shared is not None
         own = take_out(tensors, SHARED)
         self.shared.network.assign(own.pop("theta"))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Split, Step
-from engram.parts.candidates import Before, Branch, Origin, Ready, TrainedCandidate, Whole
+from engram.parts.candidates import Before, Branch, Ready, Recipe, TrainedCandidate, Whole
 from engram.parts.fit import Material, lockstep
 from engram.parts.held_out import HeldOut
 from engram.parts.library import Library, Path
@@ -40,7 +40,7 @@ class Search:
     def _clear(self) -> None:
         self.walk = PathWalk(self.library)
         self.screened: list[Before] = []
-        self.waiting: list[Origin] = []  # for the path that screening finds
+        self.waiting: list[Recipe] = []  # for the path that screening finds
         self.candidates: list[TrainedCandidate | Ready] = []
         self.task: int | None = None  # for which a path is looked for
         self.held_out: HeldOut | None = None
@@ -64,18 +64,18 @@ class Search:
         fits = sum(each.fit.operations for each in everyone if isinstance(each, TrainedCandidate))
         return self._spent + self.walk.operations + fits + sum(each.operations for each in everyone)
 
-    def begin(self, task: int, plans: Sequence[Origin], rows: Tensor, screened: Sequence[Path] = ()) -> None:
+    def begin(self, task: int, plans: Sequence[Recipe], rows: Tensor, screened: Sequence[Path] = ()) -> None:
         """Look for a path among candidates made by these plans. Where there are paths to screen, those without a path
         wait for the best of them. `rows` are those that a new head begins with."""
         self.task, self._rows = task, rows.view(-1, self.library.features + 1)
-        self.screened = [Before(Origin("adapter", path), self.walk, self._rows, self._screening) for path in screened]
+        self.screened = [Before(Recipe("adapter", path), self.walk, self._rows, self._screening) for path in screened]
         waiting = [plan for plan in plans if not plan.path and plan.kind != "branch"]
         self.candidates = [self._made(plan) for plan in plans if plan not in waiting]
         self.waiting = waiting if screened else []
         for candidate in [*self.screened, *self.trained]:
             candidate.fit.begin()
 
-    def _made(self, plan: Origin) -> TrainedCandidate | Ready:
+    def _made(self, plan: Recipe) -> TrainedCandidate | Ready:
         if plan.kind == "whole":
             return Whole(plan, self.walk)
         if plan.kind == "ridge":
@@ -196,6 +196,6 @@ def _merit(candidate: TrainedCandidate | Ready, score: float) -> tuple[float, in
     return score, -modules, -parameters
 
 
-def _plan(plain: Sequence[Any]) -> Origin:
+def _plan(plain: Sequence[Any]) -> Recipe:
     kind, path, first = plain
-    return Origin(kind, tuple(path), first)
+    return Recipe(kind, tuple(path), first)

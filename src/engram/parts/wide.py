@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engram.parts.candidates import Origin
+from engram.parts.candidates import Recipe
 from engram.parts.library import Path
 from engram.settings import apply, setting
 
@@ -44,17 +44,17 @@ class Wide:
         if self.search == "wide":
             apply(self, dict.fromkeys(PARTS, True))
 
-    def plans(self, source: Path, is_whole: bool) -> list[Origin]:
+    def plans(self, source: Path, is_whole: bool) -> list[Recipe]:
         """Those made from a source; some need its whole path, which can be used if it has as many classes."""
-        found = [Origin("warm", source, min(KEPT, self._layers - 2))] if self.warm else []
+        found = [Recipe("warm", source, min(KEPT, self._layers - 2))] if self.warm else []
         if self.ridge:
-            found.append(Origin("ridge", source))
+            found.append(Recipe("ridge", source))
         return found + self._input_side(source) if is_whole and not self.screen else found
 
-    def waiting(self) -> list[Origin]:
+    def waiting(self) -> list[Recipe]:
         """Those that are made from what screening finds."""
-        return [Origin("whole", ()), *self._input_side(())] if self.screen else []
+        return [Recipe("whole", ()), *self._input_side(())] if self.screen else []
 
-    def _input_side(self, source: Path) -> list[Origin]:
-        found = [Origin("front", source, first) for first in RENEWED if first < self._layers] if self.front else []
-        return [*found, Origin("adapter", source)] if self.adapter else found
+    def _input_side(self, source: Path) -> list[Recipe]:
+        found = [Recipe("front", source, first) for first in RENEWED if first < self._layers] if self.front else []
+        return [*found, Recipe("adapter", source)] if self.adapter else found
