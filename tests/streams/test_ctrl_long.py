@@ -125,6 +125,7 @@ def test_too_few_classes():
     data[-1] = toy("small", classes=60, shape=(1, 6, 6))
     with pytest.raises(BadSetting, match=re.escape("needs 100 classes in the place of cifar100, and small has 60")):
         stream("ctrl-long", dataset=data)
+    assert len(stream("ctrl-long", dataset=data, tasks=3)) == 3  # none of which is of that dataset
 
 
 @pytest.mark.parametrize("options", [{"tasks": 0}, {"instance": 0}, {"large": 0}, {"test_samples": 0}])

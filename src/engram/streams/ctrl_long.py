@@ -70,15 +70,16 @@ def _is_large(instance: int, number: int) -> bool:
 def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Plan:
     """The instance's tasks, with samples that the seed decides."""
     actors = cast(KIND.name, list(NAMES), sources)
-    for role, source in actors.items():
+    draws = [task(options["instance"], number) for number in range(1, options["tasks"] + 1)]
+    for role in dict.fromkeys(draw.role for draw in draws):
+        source = actors[role]
         if source.class_count < len(NAMES[role]):
             raise BadSetting(
                 f"stream '{KIND.name}' needs {len(NAMES[role])} classes in the place of {role}, and {source.name} has "
                 f"{source.class_count}; name another dataset"
             )
     start, parts = offsets(actors), []
-    for number in range(1, options["tasks"] + 1):
-        role, classes, large = task(options["instance"], number)
+    for number, (role, classes, large) in enumerate(draws, start=1):
         part = Drawn(
             name=title(actors[role].name, classes),
             source=actors[role],
