@@ -142,7 +142,9 @@ def test_a_new_leg_needs_a_module_to_renew(make):
 def test_they_are_two_classes_away_from_the_loop():
     from engram.learners import learners
     from engram.parts.gradient import GradientLearner
+    from engram.parts.growing import Growing
 
     for cls in learners().values():
         if issubclass(cls, GradientLearner):
-            assert cls.__mro__.index(GradientLearner) <= 2, cls.name
+            most = 3 if issubclass(cls, Growing) else 2  # a growing perceptron is partly private itself
+            assert cls.__mro__.index(GradientLearner) <= most, cls.name
