@@ -86,6 +86,7 @@ def test_old_outputs_keep_every_bit_and_the_frozen_never_fall(make, teach, digit
         assert learner.changed_by(lesson) == {lesson.index}
         assert frozen <= (frozen := int(learner.frozen.sum())) <= 2 * 4
         assert learner.frozen.gather(1, learner.paths[lesson.index]).all()
+        assert sum(learner.notes()["frozen"]) == frozen
 
 
 def test_modules_off_the_path_are_new_for_the_next_task(make, teach, digits_lessons):

@@ -215,6 +215,10 @@ class PathNet(Learner):
     def changed_by(self, lesson: Lesson) -> set[int]:
         return {lesson.index}
 
+    def notes(self) -> Mapping[str, Any]:
+        """How many modules of each layer are frozen: when all are, later tasks have only a head to learn."""
+        return {"frozen": self.frozen.sum(1).tolist()}
+
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
         assert task is not None

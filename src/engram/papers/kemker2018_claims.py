@@ -185,16 +185,18 @@ UNKNOWN = "No reason is known."
 OTHER_FEATURES = "Other features than the paper's, and of sounds a fifth of its training data."
 REASONS = {
     ("FEL", INCREMENTAL): (
-        "With the published optimiser and rate the first steps on one class take all outputs away from the others; "
-        "looking at validation accuracy after every step, fewer units that fire, fewer connections, constant values "
-        "and moments that are kept left Ω all below 0.19. The row FEL-SGD has plain steps of the same rate."
+        "With the published optimiser and rate the first steps on one class take all outputs away from the others. "
+        "Looking at validation accuracy after every step, fewer units that fire, fewer connections, constant values "
+        "and moments that are kept were tried once each, on test data, and did not help. The row FEL-SGD has plain "
+        "steps of the same rate."
     ),
     ("GeppNet", PERMUTATION): (
         "Half of a later session draws from all data here, which the paper leaves open, and permutations are learned "
         "that the paper's map did not learn; GeppNet+STM, which learns in sleep only, comes nearer."
     ),
     ("PathNet", PERMUTATION): (
-        "After three or four sessions all modules are frozen here, and later sessions learn a head only; the paper's "
-        "PathNet forgets a third of the first session and learns the later ones better."
+        "After three or four sessions all modules are frozen here (`engram show` says how many are), and later "
+        "sessions learn a head only; the paper's PathNet forgets a third of the first session and learns the "
+        "later ones better."
     ),
 }
