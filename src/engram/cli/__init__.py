@@ -14,6 +14,7 @@ from engram import __version__
 from engram.cli import data, looking, training
 from engram.cli.once import Once
 from engram.cli.output import say, warn
+from engram.cli.run import run
 from engram.cli.standard import standard_streams
 from engram.errors import EngramError, Stopped
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     **_STYLE,
 )
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    training.run,
+    run,
     training.demo,
     training.paper,
     looking.runs,

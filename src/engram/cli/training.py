@@ -1,4 +1,4 @@
-"""Commands that train: run, demo, paper, resume."""
+"""Commands that train what is settled already: demo, paper, resume; and how they all do it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,13 @@ from engram.cli.options import (
     Json,
     Place,
     Planned,
-    Seeds,
     check_figure,
     check_folder,
-    number,
-    numbers,
     open_store,
-    pairs,
     resume_command,
     seed_list,
 )
 from engram.cli.output import (
-    advise,
     console,
     draw,
     experiment_object,
@@ -33,9 +28,7 @@ from engram.cli.output import (
     leave,
     others_printing,
     print_json,
-    print_records,
     print_section,
-    runs_object,
     say,
     warn,
 )
@@ -45,111 +38,6 @@ from engram.errors import EngramError, Stopped
 if TYPE_CHECKING:
     from engram.record import Record
     from engram.runs import Run
-
-
-def run(
-    stream: Annotated[
-        str, typer.Argument(help="A stream such as split-digits or permuted-mnist, or yours as streams.py:rotated.")
-    ],
-    learner: Annotated[
-        str,
-        typer.Option("--learner", metavar="NAME", help="The method ('engram list learners'), or yours as mas.py:MAS."),
-    ],
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="A dataset's name, or the path of an .npz file.")
-    ] = None,
-    tasks: Annotated[str | None, typer.Option("--tasks", metavar="N", help="How many tasks.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="A setting of learner, network or stream; KEY=A,B makes a grid."
-        ),
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option("--network", metavar="NAME", help="The network; mlp by default. Yours as net.py:Net.")
-    ] = None,
-    protocol: Annotated[
-        str, typer.Option("--protocol", metavar="NAME", help="How settings are chosen; see 'engram list protocols'.")
-    ] = "sequential",
-    head: Annotated[
-        str | None, typer.Option("--head", metavar="single|multi", help="Is the task given at test time? (multi: yes)")
-    ] = None,
-    seeds: Seeds = "0",
-    epochs: Annotated[str | None, typer.Option("--epochs", metavar="N", help="Passes over each task's data.")] = None,
-    batch: Annotated[str | None, typer.Option("--batch", metavar="N", help="Samples in a mini-batch.")] = None,
-    rate: Annotated[str | None, typer.Option("--rate", metavar="X", help="Size of a step.")] = None,
-    stream_seed: Annotated[
-        str | None, typer.Option("--stream-seed", metavar="N", help="Seed of the stream; the run's own by default.")
-    ] = None,
-    curve: Annotated[
-        str, typer.Option("--curve", metavar="N-N-..", help="Measure a learning curve at these steps, as 0-1-2-5-10.")
-    ] = "",
-    evaluate: Annotated[
-        str,
-        typer.Option(
-            "--evaluate", metavar="WHEN", help="Test after tasks: all, diagonal (the task learned), last, 'every N'."
-        ),
-    ] = "all",
-    references: Annotated[
-        bool, typer.Option("--references", help="Also train what intransigence, transfer and Ω are measured against.")
-    ] = False,
-    offline: Annotated[
-        str | None,
-        typer.Option(
-            "--offline",
-            metavar="base|seen|no",
-            help="Of these only Ω's offline models: of the first session, or also of all seen.",
-        ),
-    ] = None,
-    device: Annotated[
-        str, typer.Option("--device", metavar="NAME", help="Where networks compute: cpu, cuda, cuda:1, ..")
-    ] = "cpu",
-    precision: Annotated[
-        str | None,
-        typer.Option("--precision", metavar="float32|bf16", help="Of convolutional networks; bf16 is faster."),
-    ] = None,
-    jobs: Jobs = 0,
-    store: Place = STORE,
-    figure: Figure = "",
-    plan: Planned = False,
-    as_json: Json = False,
-) -> None:
-    """Train one learner on one stream, for one or several seeds."""
-    from engram.request import Request
-
-    check_figure(figure)
-    shortcuts = {"epochs": epochs, "batch": batch, "rate": rate, "precision": precision}
-    given = pairs([*(settings or []), *(f"{name}={value}" for name, value in shortcuts.items() if value is not None)])
-    request = Request(
-        stream,
-        learner,
-        head=head,
-        protocol=protocol,
-        network=network,
-        dataset=dataset,
-        tasks=number("--tasks", tasks),
-        stream_seed=number("--stream-seed", stream_seed),
-        curve=numbers("--curve", curve, "-"),
-        references=references,
-        offline=offline,
-        evaluate=evaluate,
-        device=device,
-        settings=given,
-    )
-    with others_printing():
-        wanted = request.runs(seed_list(seeds))
-    if plan:
-        show_plan(wanted, store, _workers(wanted, jobs), as_json)
-        return
-    records = execute(wanted, store, jobs)
-    if as_json:
-        print_json(runs_object(records))
-    else:
-        print_records(records, store)
-        advise(records)
-    if figure:
-        draw(records, figure, as_json)
-    leave(records)
 
 
 def demo(jobs: Jobs = 0, store: Place = STORE, figure: Figure = "engram-demo.png", as_json: Json = False) -> None:
@@ -205,7 +93,7 @@ def paper(
     asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
     if plan:
-        show_plan(every_run, store, _workers(every_run, jobs), as_json)
+        show_plan(every_run, store, workers(every_run, jobs), as_json)
         return
     records = iter(execute(every_run, store, jobs))
     answers = [(e, [Answer(q, tuple(next(records) for _ in wanted)) for q, wanted in rows]) for e, rows in asked]
@@ -273,14 +161,14 @@ def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
     keep_freed()
     try:
         with bar.listening(), others_printing():
-            execute(wanted, place, _workers(wanted, jobs), bar)
+            execute(wanted, place, workers(wanted, jobs), bar)
     except Stopped:
         raise Stopped(resume_command(store)) from None
     entries = {entry["key"]: entry for entry in place.runs()}
     return [record_of(entries[run.key], place) for run in wanted]
 
 
-def _workers(wanted: list[Run], jobs: int) -> int:
+def workers(wanted: list[Run], jobs: int) -> int:
     """As many as were asked for, or one for every core; no more than can be busy."""
     from engram.execute import default_jobs
 
