@@ -101,6 +101,14 @@ def test_every_learner_of_the_long_stream_has_the_instances_of_the_tier():
     assert {instances.count(k) for k in (1, 2, 3)} == {sum("long" in model.families for model in MODELS.values())}
 
 
+def test_a_row_can_be_asked_for_by_its_whole_name():
+    def rows(*only):
+        return [cell.label for cell in VENIAT.find("table13", "small", None, only)[0].questions]
+
+    assert rows("MNTDP-D") == ["MNTDP-D S-", "MNTDP-D * S-", "MNTDP-D wide S-"]
+    assert rows("MNTDP-D S-", "HAT * † S-") == ["MNTDP-D S-", "HAT * † S-"]
+
+
 def test_tables_are_views_of_the_same_runs():
     asked = {cell.label: cell.run for cell in experiment("table1").questions}
     for name in ("fig1", "table13", "table15", "paths"):

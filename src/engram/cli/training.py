@@ -67,7 +67,12 @@ def paper(
         str | None, typer.Option("--dataset", metavar="NAME", help="Another dataset than the tier's own.")
     ] = None,
     only: Annotated[
-        str, typer.Option("--only", metavar="ROW,ROW,..", help="Only rows whose names have these words, as 'fc d5-5a'.")
+        str,
+        typer.Option(
+            "--only",
+            metavar="ROW,ROW,..",
+            help="Only rows with these names, or with these words in them, as 'fc d5-5a'.",
+        ),
     ] = "",
     seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,N-N,..", help="The paper's by default.")] = None,
     write: Annotated[

@@ -26,9 +26,6 @@ class Question:
     published: Mapping[str, float] = field(default_factory=dict)
     source: str = ""
 
-    def is_one_of(self, texts: Sequence[str]) -> bool:
-        return any(_has(self.label, text) for text in texts)
-
     def runs(self, seeds: Sequence[int]) -> list[Run]:
         return Request(**self.run).runs(seeds)
 
@@ -182,8 +179,8 @@ class Paper:
     def find(
         self, experiment: str | None, tier: str, dataset: str | None, only: Sequence[str] = ()
     ) -> list[Experiment]:
-        """The experiments that were asked for: one, or all; of their rows all, or `only` those whose label has all
-        words of one of these texts."""
+        """The experiments that were asked for: one, or all; of their rows all, or `only` those whose label is one
+        of these texts or has all words of it."""
         if tier not in self.tiers:
             raise UnknownName("tier", tier, self.tiers)
         found = list(self.experiments(tier, dataset))
@@ -193,13 +190,18 @@ class Paper:
         chosen = [e for e in found if e.name == experiment or (experiment is None and not e.ours)]
         if not only:
             return chosen
-        narrowed = [replace(e, questions=tuple(q for q in e.questions if q.is_one_of(only))) for e in chosen]
         labels = [question.label for e in chosen for question in e.questions]
-        for text in only:
-            if not any(_has(label, text) for label in labels):
-                words = sorted({word for label in labels for word in label.split()})
-                raise UnknownName(f"row of '{self.name}' called", text, words)
+        wanted = {label for text in only for label in self._rows(labels, text)}
+        narrowed = [replace(e, questions=tuple(q for q in e.questions if q.label in wanted)) for e in chosen]
         return [e for e in narrowed if e.questions]
+
+    def _rows(self, labels: Sequence[str], text: str) -> list[str]:
+        """The row that is called so, or else those whose names have all these words."""
+        found = [label for label in labels if label == text.strip()] or [label for label in labels if _has(label, text)]
+        if not found:
+            words = sorted({word for label in labels for word in label.split()})
+            raise UnknownName(f"row of '{self.name}' called", text, words)
+        return found
 
     def page(self, answers: Answered, tier: str, dataset: str | None, command: str) -> Page:
         seeds = {record.seed for _, rows in answers for answer in rows for record in answer.records}
