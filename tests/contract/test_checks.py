@@ -24,6 +24,8 @@ VARIANTS = [
     ("ewc", {"penalty_step": "implicit", "fisher": "sampled", "heads": "per-task"}),
     ("si", {"penalty_step": "implicit", "strength": 0.1, "optimizer_reset": "none"}),
     ("online-ewc", {"fisher": "batch", "decay": 0.9, "heads": "masked"}),
+    ("ridge", {"map": "patches", "strength": 0}),
+    ("slda", {"map": "waves"}),
     ("new-head", {"trunk": "finetune"}),
     ("new-leg", {"trunk": "finetune"}),
 ]

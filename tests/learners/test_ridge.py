@@ -70,3 +70,26 @@ def test_a_task_without_samples_is_refused(make, digits_lessons):
     nothing = lesson.train.take(torch.empty(0, dtype=torch.long))
     with pytest.raises(BadData, match="has no training samples"):
         next(make("ridge").learn(Lesson("empty", 0, lesson.classes, nothing, lesson.validation)))
+
+
+@pytest.mark.parametrize("kind", ["waves", "filters", "patches"])
+def test_on_a_map_it_solves_the_normal_equations_of_all_tasks(kind, make, teach, digits_lessons):
+    learner = teach(make("ridge", map=kind, filters=8), digits_lessons[:2])
+    x, y = (torch.cat(parts) for parts in zip(*(lesson.train.batch(slice(None)) for lesson in digits_lessons[:2])))
+    phi = np.hstack([np.round(learner.mapped(x).double().numpy() * 32) / 32, np.ones((len(x), 1))])
+    expected = np.linalg.solve(phi.T @ phi + np.eye(31), phi.T @ np.eye(4)[y])
+    assert np.allclose(learner.solution.numpy(), expected, atol=1e-3)
+
+
+def test_a_map_of_patches_recognises_more_digits(make, teach, digits_lessons):
+    right = {}
+    for kind in ("plain", "patches"):
+        learner = teach(make("ridge", map=kind, features=300, width=8.0), digits_lessons)
+        x, y = (torch.cat(parts) for parts in zip(*(each.validation.batch(slice(None)) for each in digits_lessons)))
+        right[kind] = (torch.tensor(learner.columns())[learner.predict(x).argmax(1)] == y).double().mean().item()
+    assert right["patches"] > right["plain"] > 0.7
+
+
+def test_before_a_map_has_seen_anything_nothing_is_said(make, digits_lessons):
+    learner = make("ridge", map="patches")
+    assert learner.predict(torch.zeros(3, 1, 8, 8)).shape == (3, 0)

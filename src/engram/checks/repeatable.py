@@ -31,14 +31,15 @@ def same_seed_same_bits(case: Case) -> None:
 
 def another_seed_other_bits(case: Case) -> None:
     """Another seed gives other parameters (the same, where the class says `deterministic = True`)."""
-    one, other = (case.taught(1, seed).parameters() for seed in (case.seed, case.seed + 1))
-    same = same_bits(one, other)
-    if same and not getattr(case.cls, "deterministic", False):
+    learners = [case.taught(1, seed) for seed in (case.seed, case.seed + 1)]
+    same = same_bits(*(learner.parameters() for learner in learners))
+    deterministic = getattr(learners[0], "deterministic", False)
+    if same and not deterministic:
         raise Failed(
             "two seeds should give different parameters but gave the same; derive initial weights and order from the "
             "seed, or say `deterministic = True` in the class if it uses no randomness"
         )
-    if not same and getattr(case.cls, "deterministic", False):
+    if not same and deterministic:
         raise Failed("the class says `deterministic = True` but two seeds gave different parameters; take that out")
 
 

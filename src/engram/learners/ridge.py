@@ -16,25 +16,32 @@ from engram.core import Outline
 from engram.costs import solve_flops
 from engram.networks import Blueprint
 from engram.parts.accumulated import CAP, Accumulated, on_grid
+from engram.parts.maps import made_map
 from engram.randomness import generator
 from engram.settings import setting
 
 STRENGTHS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
+OF_MAPS = (0.01, 0.1, 1.0, 10.0, 100.0)  # whose features are at most 1
 
 
 class Ridge(Accumulated):
-    """One-hot targets, random ReLU features of the flattened sample or the sample itself, a bias column."""
+    """One-hot targets, a bias column, and features: a map's, random ReLU units of the flattened sample, or itself."""
 
     name = "ridge"
 
     features = setting(500, "random features; 0: the numbers of the sample itself, up to ±32", at_least=0)
     strength = setting(
-        1.0, "weight of the penalty on the solution; 0: chosen in the first task, from 1 to 1e5", at_least=0
+        1.0,
+        "weight of the penalty on the solution; 0: chosen in the first task, from 1 to 1e5, with a map 0.01 to 100",
+        at_least=0,
     )
 
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint | None, settings: Mapping[str, Any]) -> int:
         """The random weights; and the matrix of the equations, with its penalty, and its factor."""
+        mapped = made_map(outline.shape, 0, settings)
+        if mapped is not None:
+            return mapped.least_bytes() + (4 + 8 + 8) * (settings["features"] + 1) ** 2
         inputs = math.prod(outline.shape)
         size = (settings["features"] or inputs) + 1
         return 8 * size * ((inputs if settings["features"] else 0) + 3 * size)
@@ -62,13 +69,14 @@ class Ridge(Accumulated):
         return 2 * self.weights.shape[0] * len(self.gram) if self.features else 0
 
     def candidates(self) -> Sequence[float]:
-        return (self.strength,) if self.strength else STRENGTHS
+        return (self.strength,) if self.strength else STRENGTHS if self.mapped is None else OF_MAPS
 
     def unchosen(self) -> float:
-        return STRENGTHS[0]
+        return 1.0
 
     def solve(self, value: float) -> Tensor | None:
-        penalised = self.gram + value * torch.eye(len(self.gram), dtype=torch.float64)
+        penalised = self.sums().clone()
+        penalised.diagonal().add_(value)
         factor, trouble = torch.linalg.cholesky_ex(penalised)
         solution = torch.cholesky_solve(self.moment, factor).float()
         self.operations += solve_flops(len(self.gram), self.moment.shape[1])

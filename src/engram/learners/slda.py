@@ -23,6 +23,7 @@ from engram.core import Outline
 from engram.costs import solve_flops
 from engram.networks import Blueprint
 from engram.parts.accumulated import CAP, Accumulated, on_grid
+from engram.parts.maps import made_map
 from engram.settings import setting
 
 SHRINKAGES = (0.1, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
@@ -38,11 +39,12 @@ class Rule(NamedTuple):
 
 
 class SLDA(Accumulated):
-    """On the numbers of the sample itself, in steps of 2⁻¹⁰ up to ±32: standardise features of another size."""
+    """On a map's features, or on the numbers of the sample itself, in steps of 2⁻¹⁰ up to ±32: standardise those of
+    another size."""
 
     name = "slda"
-    deterministic = True  # nothing is drawn
 
+    features = setting(500, "how many of a map; without one they are the numbers of the sample", at_least=1)
     shrinkage = setting(
         0.0,
         "share of the identity in the covariance; 0: chosen in the first task, from 0.1 to 0.98",
@@ -59,11 +61,19 @@ class SLDA(Accumulated):
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint | None, settings: Mapping[str, Any]) -> int:
         """The matrix of sums, the covariance, and its factor."""
+        mapped = made_map(outline.shape, 0, settings)
+        if mapped is not None:
+            return mapped.least_bytes() + (4 + 8 + 8) * (settings["features"] + 1) ** 2
         return 8 * 3 * (math.prod(outline.shape) + 1) ** 2
 
     @property
     def remedy(self) -> str:  # type: ignore[override]
         return f"raise the shrinkage (now {self.value.shrinkage:g})"
+
+    @property
+    def deterministic(self) -> bool:
+        """Nothing is drawn, but for a map."""
+        return self.mapped is None
 
     def prepare(self) -> int:
         return math.prod(self.outline.shape)
@@ -82,11 +92,12 @@ class SLDA(Accumulated):
     def solve(self, value: Rule) -> Tensor | None:
         """By class number, so that the order in which classes came cannot round differently."""
         order = torch.tensor([label for _, label in self.outputs.names]).argsort()
+        gram = self.sums()
         sums, counts = self.moment[:-1, order], self.moment[-1, order]
         means = sums / counts.clamp(min=1)
-        centre = self.gram[:-1, -1:] / self.gram[-1, -1]
+        centre = gram[:-1, -1:] / gram[-1, -1]
         apart = torch.where(counts > 0, means - centre, 0.0)
-        factor, trouble = torch.linalg.cholesky_ex(self._covariance(sums, means, value.shrinkage))
+        factor, trouble = torch.linalg.cholesky_ex(_covariance(gram, sums, means, value.shrinkage))
         weights = torch.cholesky_solve(apart, factor)
         self.operations += solve_flops(*apart.shape) + 2 * len(sums) ** 2 * len(counts)
         squares = (apart * weights).sum(0)
@@ -98,9 +109,10 @@ class SLDA(Accumulated):
         solution = torch.cat([weights, offsets[None]])[:, order.argsort()].float()
         return None if trouble or not solution.isfinite().all() else solution
 
-    def _covariance(self, sums: Tensor, means: Tensor, shrinkage: float) -> Tensor:
-        """Shrunk; the identity where no sample is apart from its class's mean."""
-        around = (self.gram[:-1, :-1] - sums @ means.t()) / self.gram[-1, -1]
-        size = float(around.diagonal().clamp(min=0).mean())
-        identity = torch.eye(len(around), dtype=torch.float64)
-        return around.mul_(1 - shrinkage).add_(identity, alpha=shrinkage * size) if size > TINY else identity
+
+def _covariance(gram: Tensor, sums: Tensor, means: Tensor, shrinkage: float) -> Tensor:
+    """Shrunk; the identity where no sample is apart from its class's mean."""
+    around = (gram[:-1, :-1] - sums @ means.t()) / gram[-1, -1]
+    size = float(around.diagonal().clamp(min=0).mean())
+    identity = torch.eye(len(around), dtype=torch.float64)
+    return around.mul_(1 - shrinkage).add_(identity, alpha=shrinkage * size) if size > TINY else identity

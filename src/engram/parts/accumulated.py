@@ -3,7 +3,8 @@
 G ← G + φᵀφ and Q ← Q + φᵀY, where φ has a column of ones and Y a one for the class of each sample. Both are plain sums
 over samples, so learning tasks one after another *is* joint training. To make that hold to the last bit, φ is rounded
 to multiples of 2⁻¹⁰ and capped at 32: then every product and every partial sum over up to 2²³ samples is an exact
-float64 number, and no order of adding can round differently.
+float64 number, and no order of adding can round differently. Where features come from a map (`parts/maps.py`) they are
+coarser, and the matrix of their products takes half the memory.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, Split, State, Step, canonical
 from engram.errors import BadData, Diverged
 from engram.networks import Blueprint
+from engram.parts.exact_sums import add_products, whole
+from engram.parts.maps import MapSettings, made_map, rounded
 from engram.parts.outputs import OutputLayer
 from engram.settings import apply, declared, resolve
 
@@ -28,7 +31,10 @@ FIFTH = 5  # of each class's samples one in so many is held out for a choice
 
 def on_grid(values: Tensor) -> Tensor:
     """Multiples of 2⁻¹⁰, in place, with a column of ones behind them."""
-    values = values.div_(GRID).round_().mul_(GRID)
+    return _with_ones(values.div_(GRID).round_().mul_(GRID))
+
+
+def _with_ones(values: Tensor) -> Tensor:
     return torch.cat([values, values.new_ones(len(values), 1)], dim=1)
 
 
@@ -41,14 +47,16 @@ class Accumulated(Learner):
     first.
     """
 
+    parts = (MapSettings,)
     remedy: ClassVar[str] = ""  # what to do if the equations have no solution
 
     def __init__(self, outline: Outline, seed: int = 0, network: Blueprint | None = None, **settings: Any):
         """`network` is not used: the features are fixed."""
         apply(self, resolve(f"learner '{self.name}'", declared(type(self)), settings))
         self.outline, self.seed = outline, seed
-        size = self.prepare() + 1
-        self.gram = torch.zeros(size, size, dtype=torch.float64)
+        self.mapped = made_map(outline.shape, seed, vars(self))
+        size = (self.prepare() if self.mapped is None else self.mapped.waves) + 1
+        self.gram = torch.zeros(size, size, dtype=torch.float64 if self.mapped is None else torch.int32)
         self.moment = torch.zeros(size, 0, dtype=torch.float64)
         self.solution = torch.zeros(size, 0)
         self.outputs = OutputLayer("growing", outline.classes)
@@ -93,6 +101,17 @@ class Accumulated(Learner):
             return candidates[0]
         return self.unchosen() if self.chosen is None else candidates[self.chosen]
 
+    def sums(self) -> Tensor:
+        """The matrix G in float64, to be read only."""
+        return self.gram if self.mapped is None else whole(self.gram)
+
+    def features_of(self, x: Tensor) -> Tensor:
+        """Those that scores are made of, in float32. Of a map they are not rounded: no sum depends on them."""
+        return self.phi(x).float() if self.mapped is None else _with_ones(self.mapped(x))
+
+    def features_flops(self) -> int:
+        return self.phi_flops() if self.mapped is None else self.mapped.flops()
+
     def learn(self, lesson: Lesson) -> Iterator[Step]:
         if self.done is None:
             if not len(lesson.train):
@@ -117,6 +136,8 @@ class Accumulated(Learner):
         new = len(self.outputs.add(lesson.index, lesson.classes))
         self.moment = torch.cat([self.moment, self.moment.new_zeros(len(self.moment), new)], dim=1)
         self.solution = torch.cat([self.solution, self.solution.new_zeros(len(self.solution), new)], dim=1)
+        if self.mapped is not None and not self.mapped.is_ready:
+            self.operations += self.mapped.look(lesson.train)
         self.done = 0
 
     def _divide(self, train: Split) -> tuple[Tensor, Tensor]:
@@ -129,14 +150,18 @@ class Accumulated(Learner):
 
     def _accumulate(self, lesson: Lesson, rows: Tensor) -> None:
         x, y = lesson.train.batch(rows)
-        phi = self.phi(x)
+        phi = self.phi(x) if self.mapped is None else _with_ones(rounded(self.mapped(x)))
         if not phi.isfinite().all():
             raise BadData(f"task {lesson.index + 1} ({lesson.name}) has samples that are not numbers; take them out")
-        targets = torch.nn.functional.one_hot(self._places(y), self.moment.shape[1]).double()
-        self.gram.addmm_(phi.t(), phi)
-        self.moment.addmm_(phi.t(), targets)
-        size = len(self.gram)
-        self.operations += len(x) * (self.phi_flops() + 2 * size * (size + targets.shape[1]))
+        targets = torch.nn.functional.one_hot(self._places(y), self.moment.shape[1]).to(phi.dtype)
+        if self.mapped is None:
+            self.gram.addmm_(phi.t(), phi)
+            self.moment.addmm_(phi.t(), targets)
+            self.operations += 2 * len(x) * len(self.gram) ** 2
+        else:
+            self.operations += add_products(self.gram, phi)
+            self.moment.add_(phi.t() @ targets)
+        self.operations += len(x) * (self.features_flops() + 2 * self.moment.numel())
 
     def _places(self, y: Tensor) -> Tensor:
         return self.outputs.active(0, "all")[1][y]
@@ -146,18 +171,20 @@ class Accumulated(Learner):
         held = Split.join([lesson.train.take(rows), lesson.validation])
         if self.chosen is not None or len(self.candidates()) == 1 or len(lesson.classes) < 2 or not len(held):
             return
-        best = -1
-        for number, value in enumerate(self.candidates()):
-            solution = self.solve(value)
-            right = -1 if solution is None else self._count_right(solution, held)
-            if right > best:
-                self.chosen, best = number, right
+        solutions = [self.solve(value) for value in self.candidates()]
+        right = self._count_right(solutions, held)
+        self.chosen = right.index(max(right))
 
-    def _count_right(self, solution: Tensor, held: Split) -> int:
-        right = 0
+    def _count_right(self, solutions: Sequence[Tensor | None], held: Split) -> list[int]:
+        """How many of these samples each solution has right; −1 where there is none."""
+        right = [-1 if solution is None else 0 for solution in solutions]
         for x, y in held.batches(CHUNK):
-            right += int(((self.phi(x).float() @ solution).argmax(1) == self._places(y)).sum())
-        self.operations += len(held) * (self.phi_flops() + 2 * solution.numel())
+            features, places = self.features_of(x), self._places(y)
+            for number, solution in enumerate(solutions):
+                if solution is not None:
+                    right[number] += int(((features @ solution).argmax(1) == places).sum())
+                    self.operations += 2 * len(x) * solution.numel()
+        self.operations += len(held) * self.features_flops()
         return right
 
     def _finish(self, lesson: Lesson) -> None:
@@ -169,7 +196,10 @@ class Accumulated(Learner):
         self.solution = canonical(solution)
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
-        return (self.phi(x).float() @ self.solution)[:, self.outputs.rows(task)]
+        rows = self.outputs.rows(task)
+        if self.mapped is not None and not self.mapped.is_ready:
+            return torch.zeros(len(x), len(rows))
+        return (self.features_of(x) @ self.solution)[:, rows]
 
     def columns(self, task: int | None = None) -> list[int]:
         return self.outputs.classes(task)
@@ -183,7 +213,12 @@ class Accumulated(Learner):
     def state(self) -> State:
         tensors = {"gram": self.gram, "moment": self.moment, "parameters": self.solution}
         plain = {"done": self.done, "operations": self.operations, "outputs": self.outputs.state()}
-        return State(tensors, plain if self.chosen is None else {**plain, "chosen": self.chosen})
+        if self.chosen is not None:
+            plain["chosen"] = self.chosen
+        if self.mapped is not None:
+            tensors |= self.mapped.tensors()
+            plain |= self.mapped.plain()
+        return State(tensors, plain)
 
     def load(self, state: State) -> None:
         self.gram, self.moment = state.tensors["gram"].clone(), state.tensors["moment"].clone()
@@ -191,3 +226,5 @@ class Accumulated(Learner):
         self.done, self.operations = state.plain["done"], state.plain["operations"]
         self.chosen = state.plain.get("chosen")
         self.outputs.load(state.plain["outputs"])
+        if self.mapped is not None:
+            self.mapped.load(state.tensors, state.plain)
