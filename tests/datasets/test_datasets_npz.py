@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from engram import datasets
-from engram.datasets import arrays, npz
+from engram import datasets, readers
+from engram.datasets import npz
 from engram.errors import BadData, DataUnavailable, TooLarge
+from engram.readers import blocks
 
 X = np.arange(24, dtype=np.float32).reshape(6, 4)
 Y = np.array([0, 1, 2, 0, 1, 2])
@@ -64,7 +65,7 @@ def test_images_become_channels_first(load, given, shape):
 def test_blocks_do_not_change_the_result(load, monkeypatch):
     x = np.random.RandomState(0).rand(6, 5, 4, 3)
     whole = load(**with_test(x))
-    monkeypatch.setattr(arrays, "_BLOCK_BYTES", 500)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 500)
     blockwise = load(**with_test(x), ignored=np.zeros(1))
     assert torch.equal(whole.x_train, blockwise.x_train)
 
@@ -104,7 +105,7 @@ def test_without_a_test_set_a_fifth_of_every_class_is_drawn(load, monkeypatch):
     rows = torch.cat([found.x_train, found.x_test])[:, 0] / 2
     assert sorted(rows.tolist()) == list(range(100))
     assert torch.equal(torch.cat([found.y_train, found.y_test]), (rows // 25).long())
-    monkeypatch.setattr(arrays, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 64)
     assert torch.equal(load(x=x, y=y, other=y).x_train, found.x_train)
 
 
@@ -234,7 +235,7 @@ def test_an_array_with_negative_sizes(tmp_path):
 
 
 def test_a_zip_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(npz, "_SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr(readers.npz, "_SMALL_BYTES", 1 << 20)
     np.savez_compressed(tmp_path / "mine.npz", **with_test(np.zeros((6, 1 << 20), np.uint8)))
     with pytest.raises(TooLarge, match=r"a file of .* kB, would take at least 9\.44 MB of memory and .* is allowed"):
         datasets.load(tmp_path / "mine.npz")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from engram.datasets import digest
-from engram.datasets.arrays import Arrays, reorder_axes
+from engram.datasets.arrays import Arrays
 from engram.datasets.catalogue import DataFile, Entry
 from engram.datasets.local import path
 from engram.errors import BadData
+from engram.readers.blocks import reorder_axes
 
 
 def load(entry: Entry) -> Arrays:

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engram.datasets.labels import column
 from engram.errors import BadData
+from engram.readers.labels import column
 
 KEPT = (np.uint8, np.float16, np.float32)
 

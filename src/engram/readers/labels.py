@@ -6,8 +6,8 @@ import zipfile
 
 import numpy as np
 
-from engram.datasets import npy
 from engram.errors import BadData
+from engram.readers import npy
 
 
 def column(y: np.ndarray, where: str) -> np.ndarray:

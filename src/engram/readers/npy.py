@@ -14,8 +14,8 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from engram.datasets.arrays import rows_of
 from engram.errors import BadData
+from engram.readers.blocks import rows_of
 
 _LONGEST_HEADER = 1 << 16
 _LARGEST_CHARACTER = 0x10FFFF

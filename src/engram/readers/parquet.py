@@ -1,0 +1,86 @@
+"""Tables from parquet files, by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engram import memory
+from engram.errors import BadData, DataUnavailable
+from engram.readers.sheet import DATE, NUMBER, TEXT, Field, Sheet, refuse_infinite
+
+_INDEX = "__index_level_"  # what pandas calls its row numbers there
+
+
+def read(path: Path, where: str, kinds: Mapping[str, str]) -> Sheet:
+    """A table of all columns; those in `kinds` have to be of that kind."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        raise DataUnavailable(f"{where} needs pyarrow to be read: pip install 'engram[dataframes]'") from None
+    try:
+        file = pa.parquet.ParquetFile(path)
+        _check_room(file.metadata, path, where)
+        found = file.read()
+    except (pa.ArrowException, OSError) as error:
+        why = str(error).splitlines()[0]
+        raise BadData(f"{where} is not a whole parquet file ({why}); write it again") from error
+    names = [name for name in found.column_names if not name.startswith(_INDEX)]
+    _check(names, found.num_rows, where)
+    columns = {name: _column(found[name], f"{where}: column '{name}'", kinds.get(name)) for name in names}
+    return Sheet(where, columns)
+
+
+def _check_room(metadata: Any, path: Path, where: str) -> None:
+    needed = 8 * metadata.num_rows * metadata.num_columns
+    what = f"{where}, a file of {memory.shown(path.stat().st_size)},"
+    memory.require(needed, what, "split it into several files", memory.machine_bytes() // 2)
+
+
+def _check(names: list[str], rows: int, where: str) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadData(f"{where} has two columns called '{twice}'; give each a name of its own")
+    if not rows or not names:
+        raise BadData(f"{where} has {rows} rows and {len(names)} columns; give at least one of each")
+
+
+def _column(values: Any, where: str, kind: str | None) -> Field:
+    import pyarrow as pa
+
+    found = _kind(values.type, where)
+    if pa.types.is_null(values.type):
+        found = kind or NUMBER
+    if kind not in (None, found):
+        raise BadData(f"{where} held values of kind {kind} before and now {found}; write it as it was")
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if found == TEXT:
+        texts = np.empty(len(values), object)
+        texts[:] = values.to_pylist()
+        return Field(TEXT, texts)
+    if found == DATE:
+        return Field(DATE, values.cast(pa.timestamp("us")).to_numpy().astype("datetime64[us]"))
+    numbers = values.cast(pa.float64()).to_numpy().astype(np.float64)
+    refuse_infinite(numbers, where, lambda row: f"row {row + 1}")
+    return Field(NUMBER, numbers)
+
+
+def _kind(arrow: Any, where: str) -> str:
+    from pyarrow import types
+
+    if types.is_dictionary(arrow):
+        return _kind(arrow.value_type, where)
+    if types.is_boolean(arrow) or types.is_integer(arrow) or types.is_floating(arrow) or types.is_decimal(arrow):
+        return NUMBER
+    if types.is_string(arrow) or types.is_large_string(arrow):
+        return TEXT
+    if types.is_date(arrow) or types.is_timestamp(arrow):
+        return DATE
+    if types.is_null(arrow):
+        return NUMBER
+    raise BadData(f"{where} holds {arrow}; give numbers, text or dates, or leave the column out")

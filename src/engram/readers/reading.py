@@ -1,0 +1,70 @@
+"""One function for every kind of file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from engram.errors import BadData, DataUnavailable
+from engram.readers.sheet import LABEL, Sheet, split_label
+
+TABLES = (".csv", ".tsv", ".txt", ".parquet")
+SUFFIXES = (*TABLES, ".npz")
+KINDS_SHOWN = "give a .csv, .parquet or .npz file, or a folder of images with one folder a class"
+
+
+def is_readable(path: str | os.PathLike[str]) -> bool:
+    """Whether a path looks like something that `read` reads, by its name or because it is a folder."""
+    return os.path.isdir(path) or os.fspath(path).lower().endswith(SUFFIXES)
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    labelled: bool = True,
+    kinds: Mapping[str, str] | None = None,
+    shape: tuple[int, int, int] | None = None,
+    side: tuple[int, int] | None = None,
+) -> Sheet:
+    """The table that a file or a folder holds.
+
+    `label` is the column with the labels; .npz files have theirs in y, and images are in their class's folder. Labels
+    that are not there are an error where they have to be `labelled`. `kinds` says of columns that they hold numbers,
+    text or dates, as earlier files did; `shape` and `side` (height, width) are what images become.
+    """
+    where, place = os.fspath(path), Path(os.path.expanduser(path))
+    try:
+        table = _read(place, where, label, labelled, kinds or {}, shape, side)
+    except OSError as error:
+        raise DataUnavailable(f"{where} cannot be read: {error.strerror or error}") from error
+    if labelled and table.labels is None:
+        raise BadData(f"{where} has no labels; " + ("name their column" if table.columns else "give them as y"))
+    return table
+
+
+def _read(
+    place: Path,
+    where: str,
+    label: str | None,
+    labelled: bool,
+    kinds: Mapping[str, str],
+    shape: tuple[int, int, int] | None,
+    side: tuple[int, int] | None,
+) -> Sheet:
+    from engram.readers import csv_file, images, npz, parquet
+
+    if place.is_dir():
+        return images.read(place, where, shape, side, labelled)
+    if not os.path.exists(place):  # which, unlike Path's own, takes a name that is too long for one that is not there
+        raise DataUnavailable(f"there is no file {where}; {KINDS_SHOWN}")
+    suffix = place.suffix.lower()
+    if not place.is_file() or suffix not in SUFFIXES:
+        raise DataUnavailable(f"{where} is nothing that can be read as samples; {KINDS_SHOWN}")
+    if suffix == ".npz":
+        return npz.read(place, where)
+    if suffix == ".parquet":
+        return split_label(parquet.read(place, where, kinds), label, labelled)
+    own = {} if label is None else {label: LABEL}
+    return split_label(csv_file.read(place, where, {**kinds, **own}), label, labelled)

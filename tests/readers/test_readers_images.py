@@ -1,0 +1,87 @@
+"""Folders of images, one folder a class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from engram.errors import BadData, TooLarge
+from engram.readers import read
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for label, names in (("tit", ("2.png", "10.png")), ("finch", ("1.jpg",))):
+        (tmp_path / label).mkdir()
+        for name in names:
+            Image.new("L", (4, 3), int(name.split(".")[0])).save(tmp_path / label / name)
+    return tmp_path
+
+
+def test_images_in_natural_order_with_their_folder_as_label(folder):
+    (folder / ".DS_Store").write_text("hidden")
+    (folder / "tit" / ".hidden.png").write_text("hidden")
+    table = read(folder)
+    assert table.x.shape == (3, 1, 3, 4)
+    assert table.x.dtype == np.uint8
+    assert table.labels.tolist() == ["finch", "tit", "tit"]
+    assert table.x[:, 0, 0, 0].tolist() == [1, 2, 10]
+    assert table.place(2) == "the image tit/10.png"
+
+
+def test_images_become_what_is_declared(folder):
+    Image.new("RGB", (8, 8), (10, 20, 30)).save(folder / "finch" / "2.png")
+    with pytest.raises(BadData, match="different sizes .3x4 and 8x8.; say what they become: --image-size 32"):
+        read(folder)
+    table = read(folder, side=(2, 5))
+    assert table.x.shape == (4, 3, 2, 5)
+    assert table.x[1, :, 0, 0].tolist() == [10, 20, 30]
+    assert read(folder, shape=(1, 2, 2)).x.shape == (4, 1, 2, 2)
+
+
+def test_without_class_folders_there_are_no_labels(folder):
+    table = read(folder / "tit", labelled=False)
+    assert table.labels is None
+    assert len(table) == 2
+    with pytest.raises(BadData, match="has images and no folders; give one folder a class"):
+        read(folder / "tit")
+
+
+def test_a_photograph_on_its_side_is_turned(tmp_path):
+    (tmp_path / "a").mkdir()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("L", (4, 2), 7).save(tmp_path / "a" / "1.jpg", exif=exif)
+    assert read(tmp_path).x.shape == (1, 1, 4, 2)
+
+
+def test_what_is_wrong_names_the_file(folder, monkeypatch):
+    whole = (folder / "tit" / "2.png").read_bytes()
+    (folder / "tit" / "2.png").write_bytes(whole[:-30])
+    with pytest.raises(BadData, match="2.png is not a whole image"):
+        read(folder)
+    (folder / "tit" / "2.png").write_text("no image")
+    with pytest.raises(BadData, match="2.png is not a whole image"):
+        read(folder)
+    (folder / "tit" / "2.png").write_bytes(whole)
+    monkeypatch.setenv("ENGRAM_MAX_BYTES", "10")
+    with pytest.raises(TooLarge, match="say --image-size 32"):
+        read(folder)
+
+
+def test_folders_that_are_laid_out_in_another_way(folder, tmp_path):
+    (folder / "tit" / "notes.txt").write_text("words")
+    with pytest.warns(UserWarning, match="tit/notes.txt is no image and left out"):
+        assert len(read(folder)) == 3
+    (folder / "tit" / "notes.txt").unlink()
+    (folder / "tit" / "young").mkdir()
+    with pytest.raises(BadData, match="the class 'tit' has a folder 'young' in it"):
+        read(folder)
+    (folder / "tit" / "young").rmdir()
+    (folder / "loose.png").write_bytes((folder / "tit" / "2.png").read_bytes())
+    with pytest.raises(BadData, match="beside them images such as loose.png"):
+        read(folder)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadData, match="has no images"):
+        read(tmp_path / "empty")

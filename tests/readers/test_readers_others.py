@@ -1,0 +1,108 @@
+"""Parquet and .npz files, and names in natural order."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+
+import numpy as np
+import pytest
+
+from engram.errors import BadData, DataUnavailable
+from engram.readers import natural, read
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture
+def of(tmp_path):
+    def of(columns, **options):
+        path = tmp_path / "week1.parquet"
+        parquet.write_table(pa.table(columns), path)
+        return read(path, **{"labelled": False, **options})
+
+    return of
+
+
+def test_kinds_of_parquet(of):
+    table = of(
+        {
+            "n": [1, None, 3],
+            "f": [0.5, 1.5, None],
+            "b": [True, False, None],
+            "t": ["x", None, "z"],
+            "c": pa.array(["u", "v", "u"]).dictionary_encode(),
+            "d": [datetime.date(2024, 1, 31), None, datetime.date(2024, 2, 1)],
+            "nothing": pa.nulls(3),
+            "__index_level_0__": [0, 1, 2],
+            "y": ["tit", "finch", "tit"],
+        },
+        label="y",
+        labelled=True,
+    )
+    assert table.kinds == {
+        "n": "number", "f": "number", "b": "number", "t": "text", "c": "text", "d": "date", "nothing": "number"
+    }  # fmt: skip
+    np.testing.assert_array_equal(table.columns["n"].values, [1, np.nan, 3])
+    np.testing.assert_array_equal(table.columns["b"].values, [1, 0, np.nan])
+    assert table.columns["t"].values.tolist() == ["x", None, "z"]
+    assert str(table.columns["d"].values[0])[:10] == "2024-01-31"
+    assert table.labels.tolist() == ["tit", "finch", "tit"]
+
+
+def test_what_parquet_may_not_hold(of, tmp_path):
+    with pytest.raises(BadData, match="column 'l' holds list"):
+        of({"l": [[1], [2]]})
+    with pytest.raises(BadData, match="column 'f' holds inf in row 2"):
+        of({"f": [1.0, float("inf")]})
+    with pytest.raises(BadData, match="has 0 rows"):
+        of({"f": pa.array([], pa.float64())})
+    with pytest.raises(BadData, match="held values of kind number before and now text"):
+        of({"f": ["a"]}, kinds={"f": "number"})
+    with pytest.raises(BadData, match="label 'y' holds 0.5 in row 1"):
+        of({"f": [1.0], "y": [0.5]}, label="y", labelled=True)
+
+
+def test_a_damaged_parquet_file_is_named(of, tmp_path):
+    of({"f": list(range(1000))})
+    path = tmp_path / "week1.parquet"
+    whole = path.read_bytes()
+    for content in (b"", b"PAR1", whole[:-10], whole[: len(whole) // 2], b"\0" * len(whole)):
+        path.write_bytes(content)
+        with pytest.raises(BadData, match="week1.parquet is not a whole parquet file"):
+            read(path, labelled=False)
+
+
+def test_without_pyarrow_the_command_to_install_it_is_said(of, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr("pathlib.Path.is_file", lambda path: True)
+    monkeypatch.setattr("os.path.exists", lambda path: True)
+    with pytest.raises(DataUnavailable, match=r"pip install 'engram\[dataframes\]'"):
+        read("week1.parquet")
+
+
+def test_arrays(tmp_path):
+    path = tmp_path / "week1.npz"
+    np.savez(path, x=np.zeros((3, 4)), y=np.array(["a", "b", "a"]))
+    table = read(path)
+    assert table.x.shape == (3, 4)
+    assert table.labels.tolist() == ["a", "b", "a"]
+    np.savez(path, x=np.zeros((3, 8, 8), np.uint8))
+    assert read(path, labelled=False).x.shape == (3, 1, 8, 8)
+    with pytest.raises(BadData, match="has no labels; give them as y"):
+        read(path)
+    np.savez(path, x=np.zeros((3, 4)), y=np.array([0, 1]))
+    with pytest.raises(BadData, match="x has 3 samples and y has 2 labels"):
+        read(path)
+    np.savez(path, z=np.zeros(3))
+    with pytest.raises(BadData, match="holds z; it needs x and y, or x, each as .npy"):
+        read(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(BadData, match="week1.npz is not a readable .npz file"):
+        read(path)
+
+
+def test_natural_order():
+    names = ["s10.csv", "s2.csv", "S1.csv", "s02.csv", "x", "9"]
+    assert sorted(names, key=natural) == ["9", "S1.csv", "s02.csv", "s2.csv", "s10.csv", "x"]
