@@ -196,6 +196,7 @@ class Learner:
     uncounted: str = ""  # kinds of layers whose operations `flops` leaves out
     class_names: tuple[str, ...] = ()  # where a file says them, see `engram.load`
     transform: Transform | Several | None = None  # and what the samples that it learned from had gone through
+    twins: Any = None  # where it may find what others learned that began as it does, see `parts/twins.py`
     made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **settings: Any) -> Any:

@@ -4,6 +4,7 @@
                       with a digest, see `sealed`
     checkpoints/      the state of nodes that may still be grown from
     partial/          where the learner stands inside the lesson that it is learning: two files in turn
+    twins/            what plain training came to, for all learners that begin it alike, see `parts/twins.py`
     locks/            one flock a node: a node is grown once, however many processes want it; a dead process holds none
 
 A checkpoint of a finished run is a cache, because a node can always be grown again to the same bits; the store keeps
@@ -29,6 +30,7 @@ from engram.record import row_to_json
 from engram.sealed import SealedTable
 
 KEEP_BYTES = 64_000_000
+TWIN_BYTES = 1_000_000_000
 
 
 class Store:
@@ -117,6 +119,28 @@ class Store:
     def _partials(self, key: str) -> list[tuple[int, State]]:
         states = [self._load(self._partial(key, slot), key) for slot in (0, 1)]
         return [(state.plain["number"], state) for state in states if state is not None]
+
+    # What several learners train alike.
+
+    def twin(self, key: str) -> State | None:
+        """What training came to that began like this; None where nobody knows, or it is damaged."""
+        return self._load(self._twin(key), key, "it is trained again")
+
+    def keep_twin(self, key: str, state: State) -> None:
+        """It came to this. Whoever is first writes it."""
+        with self.lock(f"twin-{key}"):
+            if not self._twin(key).exists():
+                files.write(self._twin(key), *checkpoint.parts(state, key))
+
+    def delete_twins(self, keep_bytes: int = 0) -> int:
+        """Delete the oldest of them until the others take no more. Bytes freed."""
+        freed = 0
+        for path in sorted((self.folder / "twins").glob("*"), key=_time, reverse=True):
+            keep_bytes -= _size(path)
+            if keep_bytes < 0:
+                freed += _size(path)
+                path.unlink(missing_ok=True)
+        return freed
 
     # Runs.
 
@@ -220,7 +244,10 @@ class Store:
     def _partial(self, key: str, slot: int) -> Path:
         return self.folder / "partial" / f"{key}.{slot}.engram"
 
-    def _load(self, path: Path, key: str) -> State | None:
+    def _twin(self, key: str) -> Path:
+        return self.folder / "twins" / f"{key}.engram"
+
+    def _load(self, path: Path, key: str, cure: str = "going on from the last good one") -> State | None:
         try:
             return checkpoint.read(path, key)
         except FileNotFoundError:
@@ -228,7 +255,7 @@ class Store:
         except OSError as error:
             raise StoreTrouble(f"{path} cannot be read ({error.strerror or error}); check the folder") from error
         except DamagedFile as error:
-            warnings.warn(f"{error}; going on from the last good one", stacklevel=2)
+            warnings.warn(f"{error}; {cure}", stacklevel=2)
             path.unlink(missing_ok=True)
             return None
 
@@ -245,6 +272,14 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def _time(path: Path) -> float:
+    """When a file was written, 0 where another process has removed it."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _words(error: EngramError | None) -> dict[str, str | None]:

@@ -23,8 +23,9 @@ from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged, Elsewhere, EngramError
 from engram.evaluate import Evaluation, Moment, carried_on, curves_of, evaluate, look, read_moment
 from engram.learners import create
-from engram.nodes import Growth, Node, torch_version
+from engram.nodes import BITS, Growth, Node, torch_version
 from engram.parts.stopping import looks_at
+from engram.parts.twins import Twins
 from engram.settings import Setting
 from engram.store import Store
 from engram.streams import rebuild
@@ -102,6 +103,7 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     lesson = lesson_of(stream, growth)
     try:
         with one_thread():
+            learner.twins = _twins(node, store)
             teaching = _Teaching(node, learner, stream, store)
             teaching.run(lesson, watch)
             row = _measure(node, learner, stream, teaching, lesson)
@@ -111,6 +113,14 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     _compare(store.row(node.key), row)
     store.commit(node.key, spec, row, learner.state(), parent)
     return learner, row
+
+
+def _twins(node: Node, store: Store) -> Twins | None:
+    """Where a learner finds what others came to that began as it does. A curve over the whole lesson needs all of it
+    to be trained."""
+    if node.last.every:
+        return None
+    return Twins(store, (BITS, *this_machine(node.network.device)), max(node.last.curve, default=0))
 
 
 def lesson_of(stream: Stream, growth: Growth) -> Lesson:

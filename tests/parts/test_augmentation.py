@@ -17,6 +17,7 @@ from engram.parts.augmentation import (
     SHIFT,
     affine_copies,
     augment,
+    augmented,
     mirror,
     random_affine,
     shift,
@@ -117,17 +118,13 @@ def test_every_gradient_learner_has_it_for_training_only(name, make, teach, snap
     assert same_state(snapshot(teach(heir, digits_lessons[:1])), snapshot(changed))
 
 
-def test_black_comes_in_whatever_a_stream_subtracts(make):
+def test_black_comes_in_whatever_a_stream_subtracts():
     """With flip+crop a batch is what it would be had its images been mirrored and cut before they were normalised; with
     flip+shift zeros come in, which are the mean."""
     task = stream("rotated-digits", tasks=2, normalised=True, degrees=90)[1]
-    lesson, index = task.lesson(), torch.arange(40)
-    found = {}
+    index, found = torch.arange(40), {}
     for kind in ("flip+crop", "flip+shift"):
-        learner = make("finetune", augment=kind)
-        learner.begin(lesson)
-        learner.prepare(lesson)
-        found[kind] = learner._augmented(lesson, task.train.batch(index)[0], index, 3)
+        found[kind] = augmented(task.train, kind, 0, task.index)(task.train.batch(index)[0], index, 3)
     transform = task.train.transform
     raw = task.train.raw(index).float() * transform.scale
     cut = augment(raw, "flip+shift", generator(0, "augmentation", 1, 3))

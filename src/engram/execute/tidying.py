@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from engram.execute.walk import Walk
-from engram.store import KEEP_BYTES, Store
+from engram.store import KEEP_BYTES, TWIN_BYTES, Store
 
 
 def settle(walk: Walk, walks: Sequence[Walk], store: Store) -> None:
@@ -24,7 +24,8 @@ def tidy(store: Store, needed: Set[str] = frozenset()) -> int:
     paths = [result["path"] for result in results if result["path"]]
     beginnings = [key for result in results for key in result.get("beginnings", ())]
     wanted = dict.fromkeys([path[-1] for path in paths] + [path[0] for path in paths] + beginnings)
-    return store.delete_checkpoints(grown, [key for key in wanted if key not in needed])
+    freed = store.delete_checkpoints(grown, [key for key in wanted if key not in needed])
+    return freed + store.delete_twins(TWIN_BYTES)
 
 
 def clean_up(store: Store, delete_failed: bool = False) -> dict[str, int]:
@@ -37,4 +38,5 @@ def clean_up(store: Store, delete_failed: bool = False) -> dict[str, int]:
     if all(entry["status"] == "done" for entry in entries) and not store.damaged_runs():
         held = {key for entry in entries for key in entry["result"]["grown"]}
         freed += store.delete_all_but(held, {entry["result"]["path"][-1] for entry in entries})
+        freed += store.delete_twins()
     return {"freed_bytes": freed, "store_bytes": store.size_bytes()}

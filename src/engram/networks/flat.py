@@ -171,6 +171,11 @@ class FlatNetwork:
         self._normalising = [module for module in inside if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
         self.trunk.eval()  # until a training batch comes
 
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether some are frozen, see `freeze_statistics`."""
+        return bool(self._normalising)
+
     def is_trained(self, block: str) -> bool:
         return self._only is None or block in self._only
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engram.core import Split
 from engram.errors import BadSetting
 from engram.moves import PADDING, cut, mirrored
+from engram.randomness import generator
 from engram.settings import setting
+
+Change = Callable[[Tensor, Tensor, int], Tensor]
 
 ROTATION, SCALE, SHEAR, SHIFT = math.radians(15), 0.12, 0.2, 0.1  # the largest; the shift as a share of the side
 
@@ -46,6 +52,16 @@ def augment(images: Tensor, kind: str, generator: torch.Generator) -> Tensor:
     if kind == "no":
         return images
     return shift(images if kind == "shift" else mirror(images, generator), generator)
+
+
+def augmented(data: Split, kind: str, seed: int, task: int) -> Change | None:
+    """What makes of a batch, at these positions in the data of a task, what a step learns from; None for no change."""
+
+    def change(x: Tensor, index: Tensor, step: int) -> Tensor:
+        drawn = partial(augment, kind=kind, generator=generator(seed, "augmentation", task, step))
+        return data.restored(x, index, drawn) if kind == BLACK_AROUND else drawn(x)
+
+    return None if kind == "no" else change
 
 
 def mirror(images: Tensor, generator: torch.Generator) -> Tensor:

@@ -48,18 +48,18 @@ class TrainedCandidate(Plain):
     prefix: Path = ()  # frozen modules before those that are trained
     forward_flops: int  # of a sample, beyond the prefix
     step_flops: int
+    is_plain = False
 
     def __init__(self, plan: Recipe, walk: PathWalk, network: FlatNetwork, values: Mapping[str, Any]):
         super().__init__(network, Outputs(0, network.rows), values, None)
         self.plan, self.walk, self.library = plan, walk, walk.library
-        self.operations = 0
 
     @property
     def new(self) -> tuple[int, int]:
         raise NotImplementedError
 
     def use(self, material: Material, held_out: HeldOut) -> None:
-        self.held_out = held_out
+        self.held_out, self.validation = held_out, held_out.data
         self.fit.use(replace(material, sample_flops=self.step_flops, direct=None))
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
@@ -69,8 +69,12 @@ class TrainedCandidate(Plain):
         """The scores of what the prefix gives."""
         raise NotImplementedError
 
+    @property
+    def look_flops(self) -> int:  # type: ignore[override]
+        return len(self.held_out.data) * self.forward_flops
+
     def accuracy(self) -> float:
-        self.operations += len(self.held_out.data) * self.forward_flops
+        self.operations += self.look_flops
         with torch.no_grad():
             return self.held_out.accuracy(self.prefix, self.through)
 
@@ -122,6 +126,7 @@ class Branch(TrainedCandidate):
         self.forward_flops = sum(map(self.library.flops, layers)) + head
         first = self.library.first_flops(plan.first) if layers else head  # needs no gradient of what is frozen
         self.step_flops = (1 + BACKWARD) * self.forward_flops - (first if plan.first else 0)
+        self.is_plain = not self.prefix
 
     @property
     def new(self) -> tuple[int, int]:

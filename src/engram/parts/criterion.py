@@ -34,6 +34,11 @@ class Criterion:
         self.weights, self.masks, self.plain = weights, masks, plain
         self.plain_loss: Tensor | None = None  # of the last batch
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the cross-entropy of all outputs and samples alike."""
+        return self.weights is None and self.masks is None
+
     def __call__(self, scores: Tensor, y: Tensor) -> Tensor:
         scores = self.masked(scores, y)
         if self.weights is None:

@@ -21,8 +21,10 @@ from torch import Tensor
 from engram.core import Split, Step, pick
 from engram.errors import Diverged
 from engram.networks import FlatNetwork, Outputs
+from engram.parts.augmentation import Change
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.stopping import Stopping, take_out
+from engram.parts.twins import Twins
 from engram.settings import apply, defaults, setting
 
 SLOTS = "optimiser."  # how names of its slots begin in a state
@@ -33,6 +35,16 @@ class Owner(Protocol):
     """Who is fitted."""
 
     network: FlatNetwork
+    validation: Split | None  # the data that early stopping looks at
+    operations: int  # beside those of the fit
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a step is one down the plain loss of the whole network and changes nothing else."""
+
+    @property
+    def look_flops(self) -> int:
+        """What one look at the accuracy adds to the operations."""
 
     def before_step(self, x: Tensor, y: Tensor) -> None: ...
 
@@ -47,7 +59,7 @@ class Owner(Protocol):
     def after_step(self) -> None: ...
 
     def accuracy(self) -> float:
-        """On the data that early stopping looks at."""
+        """On the validation data."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +69,8 @@ class Material:
     `places` has for every label its place among the outputs; `epoch` gives the batches of an epoch as positions in the
     data, of which there are `per_epoch`; `source` the generator of a step's random numbers; `name` is for messages.
     `augmented` makes of a batch, which is at these positions, what the step with this number learns from.
-    `direct` takes the place of the owner's `loss` and `differentiate`, where both can be had at once and faster.
+    `direct` takes the place of the owner's `loss` and `differentiate`, where both can be had at once and faster. In
+    `twins` it may be found what another fit came to that began as this one.
     """
 
     name: str
@@ -67,8 +80,9 @@ class Material:
     per_epoch: int
     source: Callable[[int], torch.Generator]
     sample_flops: int
-    augmented: Callable[[Tensor, Tensor, int], Tensor] | None = None
+    augmented: Change | None = None
     direct: Callable[[Tensor, Tensor], Tensor] | None = None
+    twins: Twins | None = None
 
 
 class Fit:
@@ -99,6 +113,7 @@ class Fit:
         self.optimiser = OPTIMISERS[self.optimizer](self.rate, self.momentum, self.weight_decay)
         self.stopping = Stopping(values)
         self.step: int | None = None
+        self.twin: str | None = None  # the name that it shares with all who begin like it
         self.operations = 0
 
     def begin(self, anew: bool = False) -> None:
@@ -117,6 +132,8 @@ class Fit:
         self.total = self.planned if self.stopping.stopped_at is None else self.stopping.stopped_at
         self._batches: Sequence[Tensor] = ()
         self._epoch = -1
+        self.twin = material.twins.key(self, self.twin) if material.twins else None
+        self._is_to_meet = self.twin is not None
 
     def run(self) -> Iterator[Step]:
         return lockstep([self])
@@ -125,6 +142,25 @@ class Fit:
         """Nothing of the material is kept."""
         del self.material
         self.step = None
+
+    def meet(self) -> None:
+        """Go to the end at once, where a twin has been there and nobody looks at what is left of the way."""
+        twins = self.material.twins
+        if self._is_to_meet and twins and self.twin and (self.step or 0) >= twins.after:
+            self._is_to_meet = False
+            if twins.met(self, self.twin):
+                self.twin = None
+
+    def arrive(self, step: int) -> None:
+        """Be at this step, at which it ends, with the operations and looks of all steps till there counted."""
+        assert self.step is not None
+        sizes = [len(batch) for batch in self.material.epoch(0)]
+        samples = sum(sizes[each % len(sizes)] for each in range(self.step, step))
+        looks = sum(map(self._is_due, range(self.step + 1 if self.step else 0, step + 1)))
+        self.operations += samples * self.material.sample_flops
+        self.owner.operations += looks * self.owner.look_flops
+        self.optimiser.steps += step - self.step
+        self.step = self.total = step
 
     def next_batch(self) -> tuple[Tensor, Tensor]:
         assert self.step is not None
@@ -161,15 +197,21 @@ class Fit:
         self.step = step + 1
         if self.stopping:
             self._look(self.step)
+        if self.step == self.total and material.twins and self.twin:
+            material.twins.keep(self, self.twin)
 
     def _look(self, step: int) -> None:
         """Where it is time to, look at the accuracy; at the end go back to where it was best."""
-        stopping, per_epoch, network = self.stopping, self.material.per_epoch, self.owner.network
-        if step == self.planned or stopping.is_due(step, per_epoch):
-            stopping.look(self.owner.accuracy(), step, per_epoch, network)
+        stopping, network = self.stopping, self.owner.network
+        if self._is_due(step):
+            stopping.look(self.owner.accuracy(), step, self.material.per_epoch, network)
             self.total = stopping.stopped_at or self.planned
         if step == self.total:
             stopping.restore(network)
+
+    def _is_due(self, step: int) -> bool:
+        """Whether the accuracy is looked at after so many steps."""
+        return bool(self.stopping) and (step == self.planned or self.stopping.is_due(step, self.material.per_epoch))
 
     def tensors(self) -> dict[str, Tensor]:
         if self.step is None and self.optimizer_reset != "none":
@@ -179,7 +221,9 @@ class Fit:
 
     def plain(self) -> dict[str, Any]:
         found = {"step": self.step, "optimiser_steps": self.optimiser.steps}
-        return found | (self.stopping.plain() if self.step is not None else {})
+        if self.step is None:
+            return found
+        return found | self.stopping.plain() | ({"twin": self.twin} if self.twin else {})
 
     def load(self, tensors: dict[str, Tensor], plain: Mapping[str, Any]) -> None:
         """Take what is its own out of a state's tensors."""
@@ -187,7 +231,7 @@ class Fit:
         self.optimiser.fit(len(self.owner.network.theta), self.owner.network.theta.device)
         self.optimiser.steps = plain["optimiser_steps"]
         self.stopping.load(tensors, plain)
-        self.step = plain["step"]
+        self.step, self.twin = plain["step"], plain.get("twin")
 
 
 def require_finite(loss: float, name: str, step: int, rate: float) -> None:
@@ -203,10 +247,14 @@ def lockstep(fits: Sequence[Fit]) -> Iterator[Step]:
     that it would take alone; a batch is made once for all."""
     while True:
         going = [fit for fit in fits if fit.step != fit.total]
-        yield Step(max(fit.step or 0 for fit in fits), max(fit.total for fit in fits))
+        yield Step(max(fit.step or 0 for fit in going or fits), max(fit.total for fit in fits))
         if not going:
             return
-        x, y = going[0].next_batch()
+        for fit in going:
+            fit.meet()
+        going = [fit for fit in going if fit.step != fit.total]
+        if going:
+            x, y = going[0].next_batch()
         for fit in going:
             fit.take(x, y)
 
@@ -214,9 +262,13 @@ def lockstep(fits: Sequence[Fit]) -> Iterator[Step]:
 class Plain:
     """An owner that is a network and some of its outputs: plain training with the cross-entropy."""
 
+    is_plain = True
+    look_flops = 0
+
     def __init__(self, network: FlatNetwork, outputs: Outputs, values: Mapping[str, Any], validation: Split | None):
         self.network, self.outputs, self.validation = network, outputs, validation
         self.fit = Fit(self, values)
+        self.operations = 0
 
     def before_step(self, x: Tensor, y: Tensor) -> None:
         """Nothing is measured."""

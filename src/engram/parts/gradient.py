@@ -22,7 +22,7 @@ from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
 from engram.errors import BadData
 from engram.networks import FREEZE_BN_STATS, HEAD, Blueprint, FlatNetwork, Outputs
-from engram.parts.augmentation import AUGMENT, BLACK_AROUND, augment, require_images
+from engram.parts.augmentation import AUGMENT, augmented, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.fit import LOOK, Fit, Material, accuracy
@@ -31,6 +31,7 @@ from engram.parts.outputs import PER_TASK, SHARED, OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.parts.stopping import Stopping, looks_at
+from engram.parts.twins import STEP, is_as_in
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
@@ -244,23 +245,21 @@ class GradientLearner(Learner):
             per_epoch=self.steps_per_epoch(),
             source=partial(generator, self.seed, "dropout", lesson.index),
             sample_flops=self.sample_flops,
-            augmented=partial(self._augmented, lesson) if self.augment != "no" else None,
+            augmented=augmented(self.data, self.augment, self.seed, lesson.index),
             direct=self.direct if self._is_direct() else None,
+            twins=self.twins and self.twins.drawing(self.seed, lesson.index, self.augment),
         )
 
     def _is_direct(self) -> bool:
         """Whether `direct` stands for the `loss` and `differentiate` that this learner has."""
         home = next(cls for cls in type(self).__mro__ if "direct" in vars(cls))
-        own = all(
-            getattr(type(self), name) is getattr(home, name) and name not in vars(self)
-            for name in ("loss", "differentiate")
-        )
-        return own and self.network.is_direct and self.can_be_direct()
+        return self.network.is_direct and self.can_be_direct() and is_as_in(home, self, ("loss", "differentiate"))
 
-    def _augmented(self, lesson: Lesson, x: Tensor, index: Tensor, step: int) -> Tensor:
-        draw = generator(self.seed, "augmentation", lesson.index, step)
-        change = partial(augment, kind=self.augment, generator=draw)
-        return self.data.restored(x, index, change) if self.augment == BLACK_AROUND else change(x)
+    @property
+    def is_plain(self) -> bool:
+        """Whether the present lesson is learned as by `finetune` if it were the first; see `parts/twins.py`."""
+        alone = self.criterion.is_plain and self.current_pull is None and not len(self.rehearsal.memory)
+        return alone and self.active == Outputs(0, self.network.rows) and is_as_in(GradientLearner, self, STEP)
 
     def prepare(self, lesson: Lesson) -> None:
         """What training needs and a checkpoint does not hold: the data, the active outputs and their places, the loss
@@ -289,12 +288,15 @@ class GradientLearner(Learner):
             return self.outputs.active_by_task()
         return *self.outputs.active(lesson.index, self.loss_over), None
 
+    @property
+    def look_flops(self) -> int:
+        outputs = self.judged[0]
+        return len(self.validation) * (self.forward_flops + head_flops(self.network, outputs.stop - outputs.start))
+
     def accuracy(self) -> float:
         """What early stopping looks at: the network's outputs for the lesson's validation data."""
-        outputs, places = self.judged
-        head = head_flops(self.network, outputs.stop - outputs.start)
-        self.operations += len(self.validation) * (self.forward_flops + head)
-        return accuracy(self.network, self.validation, outputs, places)
+        self.operations += self.look_flops
+        return accuracy(self.network, self.validation, *self.judged)
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         with torch.no_grad():
@@ -329,8 +331,7 @@ class GradientLearner(Learner):
         tensors |= {f"buffers.{name}": value for name, value in self.network.buffers().items()}
         tensors |= self.kept
         tensors |= self.fit.tensors()
-        operations = self.operations + self.fit.operations
-        plain = {**self.fit.plain(), "operations": operations, "outputs": self.outputs.state()}
+        plain = {**self.fit.plain(), "operations": self.flops(), "outputs": self.outputs.state()}
         if network.appended:
             plain["appended"] = list(network.appended)  # in their order, which a file does not keep
         return State(tensors | self.rehearsal.tensors(), plain | self.rehearsal.plain())

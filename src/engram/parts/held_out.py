@@ -30,9 +30,9 @@ class HeldOut:
 
     def _batches(self, prefix: Path) -> Iterator[tuple[Tensor, Tensor]]:
         if self._known is None and self._prefixes:
-            before = self._walk.operations
-            self._known = self._see()
-            self._walk.operations = before if self.counted else self._walk.operations
+            walk = PathWalk(self._walk.library)  # the other one may be on its way with a batch
+            self._known = self._see(walk)
+            self._walk.operations += 0 if self.counted else walk.operations
             self.counted = True
         if self._known and prefix in self._known:
             yield from zip(self._known[prefix], self.data.y.split(LOOK), strict=True)
@@ -40,19 +40,19 @@ class HeldOut:
         for x, y in self.data.batches(LOOK):
             yield self._walk.at(x, prefix), y
 
-    def _see(self) -> dict[Path, list[Tensor]]:
-        known: dict[Path, list[Tensor]] = {prefix: [] for prefix in self._with_room()}
+    def _see(self, walk: PathWalk) -> dict[Path, list[Tensor]]:
+        known: dict[Path, list[Tensor]] = {prefix: [] for prefix in self._with_room(walk)}
         for x, _ in self.data.batches(LOOK):
             for prefix, found in known.items():
-                found.append(self._walk.at(x, prefix))
+                found.append(walk.at(x, prefix))
         return known
 
-    def _with_room(self) -> list[Path]:
+    def _with_room(self, walk: PathWalk) -> list[Path]:
         """The longest beginnings come first, because they save most. The data themselves are not held again."""
         x, _ = self.data.batch(slice(0, 1))
         room, found = ROOM // 4, []
         for prefix in sorted(filter(None, self._prefixes), key=len, reverse=True):
-            room -= self._walk.at(x, prefix).numel() * len(self.data)
+            room -= walk.at(x, prefix).numel() * len(self.data)
             if room >= 0:
                 found.append(prefix)
         return sorted(found)

@@ -1,0 +1,225 @@
+"""Fits that begin alike are trained once: with the same bits, the same costs and the same steps as if each were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from paths import path_of
+
+from engram.core import Split, State
+from engram.execute.tidying import clean_up
+from engram.networks import Blueprint
+from engram.parts.fit import Fit
+from engram.parts.twins import Twins
+from engram.store import Store
+from engram.tree import grow
+
+RESNET = Blueprint.of("ctrl-resnet", width=2)
+PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 3, "rate": 0.01, "look_early": True}
+AS_FIRST = ("independent", "new-head", "new-leg", "pnn", "ewc", "online-ewc", "finetune", "mntdp-d")
+MORE = {"epochs": 1, "augment": "shift", "weight_decay": 1e-3}
+
+
+class Shelf(dict):
+    """A place in memory, which counts what was found."""
+
+    found = 0
+
+    def twin(self, key):
+        self.found += key in self
+        return self.get(key)
+
+    def keep_twin(self, key, state):
+        self[key] = State({name: value.clone() for name, value in state.tensors.items()}, dict(state.plain))
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """How many steps were trained."""
+    count = []
+    take = Fit.take
+    monkeypatch.setattr(Fit, "take", lambda fit, x, y: (count.append(1), take(fit, x, y)))
+    return count
+
+
+def shared(learner, place, after=0, words=("this machine",)):
+    learner.twins = Twins(place, words, after)
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("network", "settings"),
+    [(None, PATIENT), (None, {"epochs": 1}), (RESNET, {**PATIENT, "epochs": 1}), (RESNET, MORE)],
+)
+def test_a_search_takes_what_independent_has_trained(
+    network, settings, make, teach, digits_lessons, snapshot, same_state, taken
+):
+    place, lessons = Shelf(), digits_lessons[:2]
+    independent = teach(shared(make("independent", network=network, **settings), place), lessons)
+    assert len(place) == 2
+    assert same_state(snapshot(independent), snapshot(teach(make("independent", network=network, **settings), lessons)))
+    alone = make("mntdp-d", network=network, **settings)
+    taken.clear()
+    teach(alone, lessons)
+    needed = len(taken)
+    beside = shared(make("mntdp-d", network=network, **settings), place)
+    taken.clear()
+    teach(beside, lessons)
+    assert len(taken) < needed
+    assert place.found == 2
+    assert same_state(snapshot(beside), snapshot(alone))
+    assert beside.notes() == alone.notes()
+    assert beside.flops() == alone.flops()
+
+
+@pytest.mark.parametrize("name", AS_FIRST)
+def test_first_tasks_are_trained_once(name, make, teach, digits_lessons, snapshot, same_state, taken):
+    place, settings = Shelf(), PATIENT
+    teach(shared(make("independent", **settings), place), digits_lessons[:1])
+    taken.clear()
+    learner, alone = shared(make(name, **settings), place), make(name, **settings)
+    steps = list(learner.learn(digits_lessons[0]))
+    assert not taken
+    assert steps[-1] == list(alone.learn(digits_lessons[0]))[-1]
+    assert steps[-1].done == steps[-1].total
+    for each in (learner, alone):
+        teach(each, digits_lessons[1:2])
+    assert same_state(snapshot(learner), snapshot(alone))
+    assert learner.flops() == alone.flops()
+
+
+def test_what_is_looked_at_on_the_way_is_trained(make, teach, digits_lessons, taken):
+    place, settings = Shelf(), {"epochs": 3}
+    teach(shared(make("independent", **settings), place), digits_lessons[:1])
+    for name in ("independent", "mntdp-d"):
+        learner, alone = shared(make(name, **settings), place, after=5), make(name, **settings)
+        x, _ = digits_lessons[0].validation.batch(slice(None))
+        taken.clear()
+        found, expected = (
+            {step.done: each.predict(x, 0) for step in each.learn(digits_lessons[0])} for each in (learner, alone)
+        )
+        assert list(found) == [0, 1, 2, 3, 4, 5, 18]
+        assert len(taken) == 5 + 18
+        assert all(torch.equal(scores, expected[done]) for done, scores in found.items())
+
+
+@pytest.mark.parametrize("name", ["independent", "mntdp-d"])
+@pytest.mark.parametrize("left_at", [0, 3, 7])
+def test_who_is_left_on_the_way_goes_on_and_shares(name, left_at, make, teach, digits_lessons, snapshot, same_state):
+    def left(place, **more):
+        learner = shared(teach(make(name, **PATIENT), digits_lessons[:1]), place, **more)
+        for step in learner.learn(digits_lessons[1]):
+            if step.done == left_at:
+                break
+        return snapshot(learner)
+
+    def resumed(state, place, **more):
+        heir = make(name, **PATIENT)
+        heir.load(state)
+        return snapshot(teach(shared(heir, place, **more), digits_lessons[1:2]))
+
+    full, expected = Shelf(), snapshot(teach(make(name, **PATIENT), digits_lessons[:2]))
+    teach(shared(make("independent", **PATIENT), full), digits_lessons[:2])
+    place = Shelf()
+    assert same_state(resumed(left(place), place), expected)
+    assert set(place) < set(full)  # what was begun by one process and ended by another is left for others
+    assert same_state(resumed(left(Shelf()), full), expected)
+    assert full.found == 1
+    assert same_state(resumed(left(full, after=left_at), Shelf()), expected)  # and has gone
+    elsewhere = Shelf()
+    assert same_state(resumed(left(Shelf()), elsewhere, words=("another machine",)), expected)
+    assert len(elsewhere) == (left_at == 0)
+
+
+OTHERS = {
+    "rate": {"rate": 0.02},
+    "batch": {"batch": 15},
+    "epochs": {"epochs": 4},
+    "seed": {"seed": 1},
+    "optimiser": {"optimizer": "sgd"},
+    "decay": {"weight_decay": 1e-4},
+    "schedule": {"schedule": "linear"},
+    "augmentation": {"augment": "shift"},
+    "patience": {"patience": 5},
+    "network": {"network": Blueprint.of("mlp", widths="12-10", dropout=0.1)},
+}
+
+
+@pytest.mark.parametrize("change", OTHERS.values(), ids=OTHERS)
+def test_others_are_no_twins(change, make, teach, digits_lessons):
+    place = Shelf()
+    teach(shared(make("independent", **PATIENT), place), digits_lessons[:1])
+    teach(shared(make("independent", **{**PATIENT, **change}), place), digits_lessons[:1])
+    assert not place.found
+    assert len(place) == 2
+
+
+def test_other_samples_are_no_twins(make, teach, digits_lessons):
+    place, lesson = Shelf(), digits_lessons[0]
+    x, y = lesson.train.x.clone(), lesson.train.y.clone()
+    x[lesson.train.rows[7], 0, 3, 3] += 1
+    y[7] = 1 - y[7]
+    train, held_out = lesson.train, lesson.validation
+    changed = {
+        "a pixel": replace(lesson, train=Split(x, train.y, train.rows, train.transform)),
+        "a label": replace(lesson, train=Split(train.x, y, train.rows, train.transform)),
+        "the scale": replace(lesson, train=Split(train.x, train.y, train.rows, replace(train.transform, scale=0.06))),
+        "what is held out": replace(lesson, validation=held_out.take(torch.arange(20))),
+        "the place in the stream": replace(lesson, index=1),
+    }
+    for number, other in enumerate([lesson, *changed.values()], start=1):
+        teach(shared(make("independent", **PATIENT), place), [other])
+        assert len(place) == number
+        assert not place.found
+    teach(shared(make("independent", **PATIENT), place, words=("another machine",)), [lesson])
+    assert not place.found
+
+
+@pytest.mark.parametrize("settings", [{"optimizer_reset": "none"}, {"exemplars": 2, "heads": "growing"}])
+def test_who_asks_for_more_than_a_network_shares_nothing_beyond_the_first_task(settings, make, teach, digits_lessons):
+    place = Shelf()
+    teach(shared(make("finetune", **settings), place), digits_lessons[:2])
+    assert len(place) == ("exemplars" in settings)
+
+
+def facts(row):
+    return replace(row, cost=replace(row.cost, seconds=0.0))
+
+
+@pytest.mark.parametrize(
+    "damage", [None, lambda content: content[:-9], lambda content: content[:90] + b"\0" * 9 + content[99:]]
+)
+def test_nodes_of_different_learners_share_in_a_store(damage, store, tmp_path, taken):
+    settings = {**PATIENT, "batch": 64, "epochs": 2}
+    independent, searching = (path_of(name, 2, **settings) for name in ("independent", "mntdp-d"))
+    alone = Store(tmp_path / "alone")
+    expected = [facts(grow(node, alone)) for node in searching]
+    alone.close()
+    grow(independent[-1], store)
+    kept = sorted((store.folder / "twins").iterdir())
+    assert len(kept) == 2
+    if damage:
+        for path in kept:
+            path.write_bytes(damage(path.read_bytes()))
+        with pytest.warns(UserWarning, match=r"is damaged .* it was not used; it is trained again"):
+            assert [facts(grow(node, store)) for node in searching] == expected
+        assert sorted((store.folder / "twins").iterdir()) == kept
+    else:
+        taken.clear()
+        assert facts(grow(searching[0], store)) == expected[0]
+        assert not taken
+        assert facts(grow(searching[1], store)) == expected[1]
+    clean_up(store)
+    assert not list((store.folder / "twins").iterdir())
+
+
+def test_the_oldest_twins_make_room(store):
+    for number in range(3):
+        store.keep_twin(str(number), State({"theta": torch.zeros(1000)}, {}))
+        store.keep_twin(str(number), State({"theta": torch.ones(1000)}, {}))  # by a process that was second
+    size = store._twin("2").stat().st_size
+    assert store.delete_twins(2 * size) == size
+    assert store.twin("0") is None
+    assert not store.twin("2").tensors["theta"].any()
