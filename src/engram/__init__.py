@@ -25,6 +25,7 @@ _PLACES = {
     "Store": "engram.store",
     "check_learner": "engram.checks",
     "register": "engram.api",
+    "results": "engram.exports.frame",
     "save": "engram.learner_file",
     "load": "engram.learner_file",
 }

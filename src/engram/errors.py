@@ -60,6 +60,10 @@ class DataUnavailable(EngramError):
     """A dataset whose bytes are not here and cannot be fetched."""
 
 
+class MissingPackage(EngramError):
+    """An optional package that is not installed."""
+
+
 class DamagedFile(EngramError):
     """A file whose content is not what its digest says."""
 

@@ -266,6 +266,15 @@ class Store:
         self._database.close()
 
 
+def existing(folder: str | os.PathLike[str]) -> Store:
+    """The store that is there already: whoever only looks makes none."""
+    if not os.path.exists(os.path.join(folder, "store.db")):
+        raise BadSetting(
+            f"there is no store in '{os.fspath(folder)}'; name one with --store, or make one with 'engram run'"
+        )
+    return Store(folder)
+
+
 def _size(path: Path) -> int:
     """Bytes of a file, 0 where another process has removed it."""
     try:

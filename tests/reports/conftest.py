@@ -1,48 +1,20 @@
-"""Records that somebody made up."""
+"""Records that somebody made up, as fixtures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
+from made_up_records import made_up, made_up_failure
 
-from engram.core import Cost, Row
 from engram.record import Record
-
-
-def _row(accuracy: tuple[float, ...]) -> Row:
-    cost = Cost(bytes={"parameters": 1000, "total": 1000}, flops=2_000_000, seconds=0.5)
-    return Row(accuracy, accuracy, {}, {}, {}, cost, "0" * 64)
 
 
 @pytest.fixture
 def record() -> Callable[..., Record]:
-    """A run of two tasks; `final` is the accuracy on both after the second."""
-
-    def record(final: tuple[float, float] = (0.5, 0.9), **changes: Any) -> Record:
-        about: dict[str, Any] = {
-            "stream": "split-digits@1",
-            "learner": "ewc",
-            "network": "mlp",
-            "settings": {"rate": 0.1, "widths": [256, 256]},
-            "protocol": "sequential",
-            "head": "single",
-            "seed": 0,
-            "key": "a" * 40,
-            "status": "done",
-            "error": None,
-            "rows": (_row((1.0,)), _row(final)),
-            "chosen": (),
-        }
-        return Record(**{**about, **changes})
-
-    return record
+    return made_up
 
 
 @pytest.fixture
-def failed(record: Callable[..., Record]) -> Callable[..., Record]:
-    def failed(**changes: Any) -> Record:
-        return record(status="failed", error="the loss became nan", rows=(), **changes)
-
-    return failed
+def failed() -> Callable[..., Record]:
+    return made_up_failure

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from engram import __version__
-from engram.cli import data, looking, training
+from engram.cli import data, exporting, looking, training
 from engram.cli.once import Once
 from engram.cli.output import say, warn
 from engram.cli.run import run
@@ -31,6 +31,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     training.paper,
     looking.runs,
     looking.show,
+    exporting.export,
     training.resume,
     looking.clean,
     looking.check,

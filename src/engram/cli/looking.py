@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from engram.cli.options import STORE, Figure, Json, Place, check_figure, open_store
+from engram.cli.options import STORE, Figure, Json, Place, check_figure, one_run, open_store
 from engram.cli.output import console, draw, others_printing, print_json, print_records, runs_object, say
-from engram.errors import BadSetting, UnknownName
+from engram.errors import UnknownName
 
 
 def list_(
@@ -53,12 +53,7 @@ def show(
 
     check_figure(figure)
     place = open_store(store, must_exist=True)
-    found = place.runs(key)
-    if not found:
-        raise BadSetting(f"no run in {store} begins with '{key}'; 'engram runs' lists them")
-    if len(found) > 1:
-        raise BadSetting(f"{len(found)} runs in {store} begin with '{key}'; give more of the key that you want")
-    record = record_of(found[0], place)
+    record = record_of(one_run(place, key), place)
     if as_json:
         print_json(runs_object([record]))
     else:

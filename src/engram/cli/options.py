@@ -91,10 +91,15 @@ def check_figure(figure: str) -> None:
     """A figure that cannot be drawn is refused before anything is trained."""
     if figure and not figure.lower().endswith((".png", ".svg", ".pdf")):
         raise BadSetting(f"--figure {figure!r} is no kind of figure; end it in .png, .svg or .pdf")
-    if figure:
-        _check_place("--figure", figure, is_folder=False)
-        if os.path.exists(figure) and not os.path.isfile(figure):
-            raise BadSetting(f"--figure {figure!r} is not a regular file; choose another place")
+    check_file("--figure", figure)
+
+
+def check_file(option: str, file: str) -> None:
+    """A file that cannot be written is refused before anything is done."""
+    if file:
+        _check_place(option, file, is_folder=False)
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise BadSetting(f"{option} {file!r} is not a regular file; choose another place")
 
 
 def check_folder(option: str, folder: str) -> None:
@@ -138,8 +143,16 @@ def resume_command(store: str) -> str:
 
 
 def open_store(store: str, must_exist: bool = False) -> Store:
-    from engram.store import Store
+    from engram.store import Store, existing
 
-    if must_exist and not os.path.exists(os.path.join(store, "store.db")):
-        raise BadSetting(f"there is no store in '{store}'; name one with --store, or make one with 'engram run'")
-    return Store(store)
+    return existing(store) if must_exist else Store(store)
+
+
+def one_run(place: Store, key: str) -> dict[str, Any]:
+    """The run in a store whose key begins like this."""
+    found = place.runs(key)
+    if not found:
+        raise BadSetting(f"no run in {place.folder} begins with '{key}'; 'engram runs' lists them")
+    if len(found) > 1:
+        raise BadSetting(f"{len(found)} runs in {place.folder} begin with '{key}'; give more of the key that you want")
+    return found[0]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engram.reports.content import Column, Number, Table
+from engram.reports.content import Column, Number, Table, TableRow
+from engram.reports.csv_text import csv_text
 from engram.reports.tables import plus_minus
 
 Texts = list[list[str]]
@@ -94,15 +93,15 @@ def csv_bytes(table: Table) -> bytes:
     places = range(len(table.columns))
     kinds = [["published", "mean", "std"] if table.published(place) else ["mean", "std"] for place in places]
     header = [*table.names, *(f"{table.columns[place].metric}_{kind}" for place in places for kind in kinds[place])]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*header, "n"])
-    for row in table.rows:
-        values = [getattr(row.numbers[place], kind, None) for place in places for kind in kinds[place]]
-        n = max((number.n for number in row.numbers if number is not None), default=0)
-        writer.writerow([*row.names, *map(_plain, values), n])
-    return text.getvalue().encode()
+    return csv_text([[*header, "n"], *(_values(row, kinds) for row in table.rows)]).encode()
 
 
-def _plain(value: float | None) -> str:
-    return "" if value is None or math.isnan(value) else f"{value:.6g}"
+def _values(row: TableRow, kinds: Sequence[Sequence[str]]) -> list[str | float | None]:
+    numbers = list(zip(row.numbers, kinds, strict=True))
+    n = max((number.n for number in row.numbers if number is not None), default=0)
+    return [*row.names, *(_rounded(getattr(number, kind, None)) for number, some in numbers for kind in some), n]
+
+
+def _rounded(value: float | None) -> float | None:
+    """Six digits say what there is to say."""
+    return None if value is None else float(f"{value:.6g}")

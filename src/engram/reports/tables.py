@@ -16,6 +16,7 @@ from engram.reports.harmless import harmless
 from engram.reports.summary import by_method, cost_spreads, done, machines, metric_spreads
 
 NAMES = ("name", "setting", "key", "method", "ours")  # columns that are never broken
+PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 LONG = 24  # of more letters a word may be broken
 HEADS = {"single": "single-head: the task is not given", "multi": "multi-head: the task is given"}
 
@@ -238,8 +239,13 @@ def quantity(value: float, unit: str) -> str:
     >>> quantity(1_234_567, "B")
     '1.23 MB'
     """
-    exponent = min(max(int(math.log10(value) // 3), 0), 6) if value >= 1 else 0
-    return f"{value / 1000**exponent:.3g} {['', 'k', 'M', 'G', 'T', 'P', 'E'][exponent]}{unit}"
+    power = power_of(value)
+    return f"{value / 1000**power:.3g} {PREFIXES[power]}{unit}"
+
+
+def power_of(value: float) -> int:
+    """Of 1000: the largest that a number has in it, as far as there are prefixes."""
+    return min(int(math.log10(value) // 3), len(PREFIXES) - 1) if value >= 1 else 0
 
 
 def written(value: Any) -> str:

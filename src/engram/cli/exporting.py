@@ -1,0 +1,104 @@
+"""The command that takes results elsewhere: export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engram.cli.options import STORE, Json, Place, check_file, check_folder, one_run, open_store
+from engram.cli.output import print_json, say
+from engram.errors import BadSetting
+from engram.extras import require
+
+if TYPE_CHECKING:
+    from engram.record import Record
+
+NEEDED = {
+    "parquet": ("pyarrow", "dataframes"),
+    "tensorboard": ("tensorboard", "tracking"),
+    "mlflow": ("mlflow", "tracking"),
+}
+
+
+Keys = Annotated[list[str] | None, typer.Argument(help="Keys of runs, or their beginnings; all by default.")]
+Csv = Annotated[str, typer.Option("--csv", metavar="FILE", help="A row a run, for a spreadsheet.")]
+Parquet = Annotated[str, typer.Option("--parquet", metavar="FILE", help="The same, for pandas and others.")]
+Latex = Annotated[str, typer.Option("--latex", metavar="FILE", help="A row a method, for a paper (package booktabs).")]
+EventFolder = Annotated[str, typer.Option("--tensorboard", metavar="DIR", help="Accuracies over time.")]
+MlflowPlace = Annotated[str, typer.Option("--mlflow", metavar="DIR|URI", help="Runs, settings and metrics.")]
+Means = Annotated[bool, typer.Option("--means", help="A row a method also in --csv, --parquet, --json: mean, std, n.")]
+Metrics = Annotated[str, typer.Option("--metrics", metavar="NAME,..", help="Columns of --latex and --means.")]
+
+
+def export(
+    keys: Keys = None,
+    csv: Csv = "",
+    parquet: Parquet = "",
+    latex: Latex = "",
+    tensorboard: EventFolder = "",
+    mlflow: MlflowPlace = "",
+    means: Means = False,
+    metrics: Metrics = "",
+    store: Place = STORE,
+    as_json: Json = False,
+) -> None:
+    """Take runs elsewhere: CSV, LaTeX, Parquet, trackers.
+
+    Files are written whole or not at all; one that is there is replaced.
+    """
+    files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
+    _check_places(files, folders, as_json)
+    from engram.exports.flat import flat
+    from engram.exports.means import USUAL, mean_rows
+    from engram.exports.writing import write_files
+
+    names = [name.strip() for name in metrics.split(",") if name.strip()]
+    records = _records(store, keys or [])
+    rows = mean_rows(records, names) if means else [flat(record) for record in records]
+    written = write_files(files, rows, records, names or USUAL) + _tracked(records, tensorboard, mlflow)
+    if as_json:
+        print_json({"methods" if means else "runs": rows, "written": written})
+    for line in [] if as_json else written:
+        say(f"wrote {line}")
+
+
+def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool) -> None:
+    """Before anything is read or written: whether there is a place, no two are the same, and each can be written."""
+    given = [place for place in [*files.values(), *folders.values()] if place]
+    if not given and not as_json:
+        raise BadSetting("where to? Give --csv, --parquet or --latex FILE, --tensorboard or --mlflow DIR, or --json")
+    twice = next((place for place in given if given.count(place) > 1), None)
+    if twice is not None:
+        raise BadSetting(f"{twice!r} is given twice; two kinds of results need two places")
+    for kind in (kind for kind, place in [*files.items(), *folders.items()] if place and kind in NEEDED):
+        require(*NEEDED[kind])
+    for kind, file in files.items():
+        check_file(f"--{kind}", file)
+    for kind, folder in folders.items():
+        check_folder(f"--{kind}", "" if "://" in folder else folder)
+
+
+def _records(store: str, keys: list[str]) -> list[Record]:
+    """Of the runs with these keys, or of all; each once."""
+    from engram.runs import record_of
+
+    place = open_store(store, must_exist=True)
+    chosen = [one_run(place, key) for key in keys] if keys else place.runs()
+    if not chosen:
+        raise BadSetting(f"the store {store} has no runs yet; 'engram run' makes one")
+    return [record_of(entry, place) for entry in {entry["key"]: entry for entry in chosen}.values()]
+
+
+def _tracked(records: list[Record], tensorboard: str, mlflow: str) -> list[str]:
+    told = []
+    if tensorboard:
+        from engram.exports.tensorboard import to_tensorboard
+
+        told.append(to_tensorboard(records, Path(tensorboard)))
+    if mlflow:
+        from engram.exports.mlflow import to_mlflow
+
+        told.append(to_mlflow(records, mlflow))
+    return told

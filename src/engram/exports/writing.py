@@ -1,0 +1,43 @@
+"""Runs into files: all of them are made before the first is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from engram import files
+from engram.exports.flat import columns
+from engram.exports.latex import latex
+from engram.exports.means import means
+from engram.exports.parquet import parquet_bytes
+from engram.record import Record
+from engram.reports.csv_text import csv_text
+from engram.reports.listing import Rows
+from engram.reports.summary import by_method
+
+
+def write_files(places: Mapping[str, str], rows: Rows, records: Sequence[Record], metrics: Sequence[str]) -> list[str]:
+    """Rows as `csv` and `parquet`, the methods of the records with these metrics as `latex`: the files' names by their
+    kind, of which an empty one is not wanted."""
+    make: dict[str, Callable[[], bytes]] = {
+        "csv": lambda: csv_bytes(rows),
+        "parquet": lambda: parquet_bytes(columns(rows)),
+        "latex": lambda: latex(means(records, metrics), _remarks(records)).encode(),
+    }
+    made = {place: make[kind]() for kind, place in places.items() if place}
+    for place, content in made.items():
+        files.write(Path(place), content)
+    return list(made)
+
+
+def csv_bytes(rows: Rows) -> bytes:
+    found = columns(rows)
+    return csv_text([list(found), *zip(*found.values())]).encode()
+
+
+def _remarks(records: Sequence[Record]) -> list[str]:
+    """What a reader of the numbers must know."""
+    failed = [(group, sum(record.status == "failed" for record in group)) for group in by_method(records)]
+    some = [f"{group[0].learner}: {n} of {len(group)} runs failed" for group, n in failed if 0 < n < len(group)]
+    warnings = [f"* {record.protocol}: {record.warning}" for record in records if record.warning]
+    return list(dict.fromkeys([*some, *warnings]))

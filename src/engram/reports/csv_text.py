@@ -1,0 +1,38 @@
+"""CSV that a spreadsheet opens without running anything in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows of cells, the header first. Numbers stay numbers, in full; what is not known or not a number is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")  # whose signs are what it quotes
+    lines = []
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
+        lines.append(text.getvalue().removesuffix("\r\n") + "\n")
+        text.seek(text.truncate(0))
+    return "".join(lines)
+
+
+def _cell(value: Any) -> str:
+    """A text that a spreadsheet would take for a formula begins with an apostrophe, which tells it otherwise.
+
+    >>> [_cell(value) for value in ("=1+1", -0.5, True, None, float("nan"))]
+    ["'=1+1", '-0.5', 'true', '', '']
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return f"'{value}" if str(value).startswith(STARTS_A_FORMULA) else str(value)
