@@ -27,7 +27,8 @@ _PLACES = {
     "register": "engram.api",
     "results": "engram.exports.frame",
     "save": "engram.learner_file",
-    "load": "engram.learner_file",
+    "load": "engram.estimator",
+    "ContinualClassifier": "engram.estimator",
 }
 
 __all__ = ["__version__", *_PLACES]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import stat
 from pathlib import Path
@@ -62,6 +63,31 @@ def _decode(start: bytes, body: bytes, key: str, where: object) -> State:
     if owner != key:
         raise DamagedFile(f"{where} belongs to another node ({owner[:12]}, not {key[:12]}); it was not used")
     return State(tensors, plain)
+
+
+def owner(path: Path) -> str | None:
+    """Whose checkpoint a file says it is, without a look at the rest; None where it does not say."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        if not file.read(_HEADER).startswith(_MAGIC):
+            return None
+        size = int.from_bytes(file.read(8), "little")
+        try:
+            metadata = json.loads(file.read(min(size, os.path.getsize(path))))["__metadata__"]
+            return str(json.loads(metadata["engram"])["key"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+
+def digest(path: Path) -> str | None:
+    """What the file says its sha256 is: another one for every other content. None where there is no checkpoint."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(_HEADER)
+    except FileNotFoundError:
+        return None
+    return start[len(_MAGIC) :].decode("ascii", "replace").strip() if start.startswith(_MAGIC) else ""
 
 
 def read(path: Path, key: str) -> State:

@@ -40,6 +40,10 @@ class BadData(EngramError):
     """Samples, labels or files that no learner can be trained on."""
 
 
+class BadInput(BadData, ValueError):
+    """Rows or labels that a classifier cannot take: a `ValueError` too, as scikit-learn has it."""
+
+
 class TooLarge(EngramError):
     """What would take more memory than there is. Another machine may have it, so it is never stored as a failure."""
 
@@ -78,6 +82,10 @@ class DiskFull(StoreTrouble):
     """There was no room for something that was to be saved."""
 
     exit_code = 1
+
+
+class ModelInUse(EngramError):
+    """A model's file that another process is updating, has changed meanwhile, or that would be overwritten."""
 
 
 class Diverged(EngramError):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,6 +48,38 @@ def write(path: Path, *content: bytes) -> None:
             file.writelines(content)
     except OSError as error:
         raise trouble(error, path, sum(map(len, content))) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path, while_waiting: Callable[[], object]) -> Iterator[None]:
+    """Hold a lock, which is a file that is there meanwhile. It is given back by the kernel if this process dies.
+    `while_waiting` is called now and then while another process has it, and may raise."""
+    while not _acquired(descriptor := _open(path), path):
+        os.close(descriptor)
+        while_waiting()
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        return os.open(path, os.O_CREAT | os.O_RDWR)
+    except OSError as error:
+        raise trouble(error, path, 0) from error
+
+
+def _acquired(descriptor: int, path: Path) -> bool:
+    """Whether the lock was free and its file is still the one under this name."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(descriptor).st_ino == os.stat(path).st_ino
+    except (BlockingIOError, FileNotFoundError):
+        return False
 
 
 def require_regular(path: Path) -> None:

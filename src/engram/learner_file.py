@@ -37,6 +37,13 @@ def save(
     `class_names` (a stream's) and `transform` (`task.train.transform`) are kept beside it: `load` puts them back onto
     the learner, whose predictions they do not change.
     """
+    files.write(Path(path), *checkpoint.parts(packed(learner, class_names=class_names, transform=transform), OWNER))
+
+
+def packed(
+    learner: Learner, class_names: Sequence[str] | None = None, transform: Transform | Several | None = None
+) -> State:
+    """All that `save` writes, from which `unpacked` makes the learner again."""
     transform = transform or learner.transform
     plain = {
         "format": FORMAT,
@@ -51,7 +58,7 @@ def save(
     tensors = {f"state.{name}": value for name, value in state.tensors.items()}
     if transform is not None:
         tensors |= {f"transform.{name}": value for name, value in transform.tensors().items()}
-    files.write(Path(path), *checkpoint.parts(State(tensors, {**plain, "state": state.plain}), OWNER))
+    return State(tensors, {**plain, "state": state.plain})
 
 
 def load(path: str | os.PathLike[str], *, own: bool = False) -> Learner:
@@ -63,7 +70,11 @@ def load(path: str | os.PathLike[str], *, own: bool = False) -> Learner:
     path = Path(path)
     if not path.is_file():
         raise BadData(f"there is no file {path}; give one that engram.save wrote")
-    found = checkpoint.read(path, OWNER)
+    return unpacked(checkpoint.read(path, OWNER), path, own=own)
+
+
+def unpacked(found: State, path: Path, own: bool = False) -> Learner:
+    """The learner that was `packed`, read from this path."""
     if found.plain.get("format") != FORMAT:
         raise BadState(f"{path} has the format {found.plain.get('format')} of a newer Engram; update Engram to read it")
     try:

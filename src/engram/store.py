@@ -14,9 +14,7 @@ the newest ones up to `KEEP_BYTES`.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -225,16 +223,8 @@ class Store:
     def lock(self, key: str, while_waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
         """Hold the right to grow a node. It is given back by the kernel if this process dies. `while_waiting` is called
         now and then while another process has it, and may raise."""
-        path = self.folder / "locks" / key
-        while not _acquired(descriptor := _open(path), path):
-            os.close(descriptor)
-            while_waiting()
-            time.sleep(0.05)
-        try:
+        with files.locked(self.folder / "locks" / key, while_waiting):
             yield
-        finally:
-            path.unlink(missing_ok=True)
-            os.close(descriptor)
 
     # SQLite and files.
 
@@ -294,20 +284,3 @@ def _time(path: Path) -> float:
 def _words(error: EngramError | None) -> dict[str, str | None]:
     """An error as it is written down."""
     return {"error": None, "kind": None} if error is None else {"error": str(error), "kind": type(error).__name__}
-
-
-def _open(path: Path) -> int:
-    try:
-        path.parent.mkdir(exist_ok=True)
-        return os.open(path, os.O_CREAT | os.O_RDWR)
-    except OSError as error:
-        raise files.trouble(error, path, 0) from error
-
-
-def _acquired(descriptor: int, path: Path) -> bool:
-    """Whether the lock was free and its file is still the one under this name."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.fstat(descriptor).st_ino == os.stat(path).st_ino
-    except (BlockingIOError, FileNotFoundError):
-        return False

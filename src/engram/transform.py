@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from engram.errors import BadData
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +209,7 @@ def _stack(values: Sequence[Tensor | None], neutral: float) -> Tensor | None:
     return torch.stack(rows)
 
 
-def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def under(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:
     """Those whose names begin so, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 

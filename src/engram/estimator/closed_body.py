@@ -1,0 +1,89 @@
+"""A body that is sums over rows, solved when it is first asked: see `sums.py` and `closed_forms.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from engram import memory
+from engram.errors import BadInput
+from engram.estimator.body import Body
+from engram.estimator.closed_forms import CLOSED_FORMS, Scores
+from engram.estimator.fixed_point import Array
+from engram.estimator.moments import Moments
+from engram.estimator.sums import Sums
+from engram.transform import under
+
+AT_ONCE = 1 << 22  # scores that are computed at a time
+
+
+class ClosedBody(Body):
+    """`ridge` or `slda`. One partial_fit or a hundred, in any order: the same bits."""
+
+    def __init__(self, learner: str, settings: Mapping[str, Any], sums: Sums):
+        self.learner, self.settings = learner, dict(settings)
+        self.form = CLOSED_FORMS[learner](**settings)
+        self.sums = sums
+
+    @staticmethod
+    def fresh(learner: str, settings: Mapping[str, Any], width: int) -> ClosedBody:
+        memory.require(8 * 5 * width * width, f"learner '{learner}' on {width} numbers a row", "give it fewer columns")
+        return ClosedBody(learner, settings, Sums(width))
+
+    def learned(self, x: Array, y: Array, places: Array) -> ClosedBody:
+        sums = self.sums.copy()
+        sums.order(places)
+        sums.add(x, y)
+        return ClosedBody(self.learner, self.settings, sums)
+
+    def forgotten(self, x: Array, y: Array) -> ClosedBody:
+        """Classes of which no row is left are gone."""
+        sums = self.sums.copy()
+        sums.add(x, y, -1)
+        kept = np.flatnonzero(sums.counts)
+        if sums.totals.digits[:, sums.counts == 0].any():
+            raise BadInput(
+                "these rows are not those that were learned of their classes; give them exactly as they were"
+            )
+        if not len(kept):
+            raise BadInput("these are all rows that were ever learned; begin anew instead of forgetting them")
+        if (np.diag(sums.squares.pair()[0]) < 0).any():
+            raise BadInput("these rows are not among those that were learned; give them exactly as they were")
+        sums.order(kept)
+        return ClosedBody(self.learner, self.settings, sums)
+
+    @cached_property
+    def scores(self) -> Scores:
+        return self.form.solve(Moments.of(self.sums))
+
+    @property
+    def chosen(self) -> Mapping[str, float]:  # type: ignore[override]
+        return self.scores.chosen
+
+    def probabilities(self, x: Array) -> Array:
+        rows = max(1, AT_ONCE // max(len(self.sums.counts), x.shape[1]))
+        parts = [self.form.probabilities(self.scores.of(x[at : at + rows])) for at in range(0, len(x), rows)]
+        return np.concatenate(parts)
+
+    def ready(self) -> None:
+        _ = self.scores
+
+    def tensors(self) -> dict[str, Array]:
+        """With the solution, if there is one yet: another machine would find it with other last bits."""
+        solved = self.scores.tensors() if "scores" in vars(self) else {}
+        return {**self.sums.tensors(), **{f"scores.{name}": values for name, values in solved.items()}}
+
+    def plain(self) -> dict[str, Any]:
+        chosen = self.scores.chosen if "scores" in vars(self) else {}
+        return {"settings": self.settings, "chosen": chosen}
+
+    @staticmethod
+    def load(learner: str, tensors: Mapping[str, Array], plain: Mapping[str, Any]) -> ClosedBody:
+        body = ClosedBody(learner, plain["settings"], Sums.load(tensors))
+        solved = under("scores.", tensors)
+        if solved:
+            body.scores = Scores(solved["mean"], solved["weights"], solved["offsets"], plain["chosen"])
+        return body

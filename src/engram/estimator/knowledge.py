@@ -1,0 +1,97 @@
+"""All that a classifier knows between two sessions, as one value that never changes: a session makes a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engram.estimator.body import Body
+from engram.estimator.closed_body import ClosedBody
+from engram.estimator.closed_forms import CLOSED_FORMS
+from engram.estimator.fixed_point import Array
+from engram.estimator.labels import Labels
+from engram.estimator.preparation import Preparation
+from engram.transform import under
+
+Session = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """`counts` are the rows learned of each class; `history` has a line of plain JSON for each session; `choice` says
+    which learner was taken, with its settings, and why."""
+
+    preparation: Preparation
+    body: Body
+    choice: dict[str, Any]
+    labels: Labels = field(default_factory=Labels)
+    counts: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    history: tuple[Session, ...] = ()
+
+    def learned(self, x: Array, y: Array, session: Session) -> Knowledge:
+        """After rows that are prepared, with their labels."""
+        labels, places = self.labels.with_those_of(y)
+        numbers = labels.numbers(y)
+        before = np.where(places >= 0, self.counts[places] if len(self.counts) else 0, 0)
+        return replace(
+            self,
+            body=self.body.learned(x, numbers, places),
+            labels=labels,
+            counts=before + np.bincount(numbers, minlength=len(places)),
+            history=(*self.history, {**session, "new": labels.classes[places < 0].tolist()}),
+        )
+
+    def forgotten(self, x: Array, y: Array, session: Session) -> Knowledge:
+        """As if these rows had never come."""
+        self.labels.require(y)
+        numbers = self.labels.numbers(y)
+        body = self.body.forgotten(x, numbers)
+        counts = self.counts - np.bincount(numbers, minlength=len(self.counts))
+        kept = np.flatnonzero(counts)
+        gone = self.labels.classes[counts == 0].tolist()
+        return replace(
+            self,
+            body=body,
+            labels=self.labels.only(kept),
+            counts=counts[kept],
+            history=(*self.history, {**session, "gone": gone}),
+        )
+
+    def tensors(self) -> dict[str, Array]:
+        """All its arrays, for a file."""
+        prepared = {f"preparation.{name}": values for name, values in self.preparation.tensors().items()}
+        return {**prepared, "counts": self.counts, **{f"body.{n}": v for n, v in self.body.tensors().items()}}
+
+    def plain(self) -> dict[str, Any]:
+        """The rest of it, as plain JSON."""
+        return {
+            "preparation": self.preparation.plain(),
+            "body": self.body.plain(),
+            "choice": self.choice,
+            "labels": self.labels.plain(),
+            "history": list(self.history),
+        }
+
+    @staticmethod
+    def load(tensors: Mapping[str, Array], plain: Mapping[str, Any], path: Path) -> Knowledge:
+        """What `tensors` and `plain` were of, read from this path."""
+        return Knowledge(
+            Preparation.load(under("preparation.", tensors), plain["preparation"]),
+            _body(plain["choice"]["learner"], under("body.", tensors), plain["body"], path),
+            plain["choice"],
+            Labels.load(plain["labels"]),
+            tensors["counts"],
+            tuple(plain["history"]),
+        )
+
+
+def _body(learner: str, tensors: dict[str, Array], plain: Mapping[str, Any], path: Path) -> Body:
+    if learner in CLOSED_FORMS:
+        return ClosedBody.load(learner, tensors, plain)
+    from engram.estimator.network_body import NetworkBody
+
+    return NetworkBody.load(tensors, plain, path)
