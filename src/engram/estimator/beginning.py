@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engram.estimator.body import Body
 from engram.estimator.choosing import bytes_of, choose, is_closed
-from engram.estimator.closed_body import ClosedBody
+from engram.estimator.closed_mind import ClosedMind
 from engram.estimator.knowledge import Knowledge
-from engram.estimator.preparation import Preparation, Rows
+from engram.estimator.mind import Mind
+from engram.estimator.preparation import Preparation, RawRows
 
 
 def begin(
-    rows: Rows, learner: str, memory: int | str | None, network: str | None, seed: int, settings: Mapping[str, Any]
+    rows: RawRows, learner: str, memory: int | str | None, network: str | None, seed: int, settings: Mapping[str, Any]
 ) -> Knowledge:
     """Before it has learned these rows, which decide what there is to decide."""
     preparation = Preparation.of(rows)
@@ -24,11 +24,11 @@ def begin(
         learner, given, why = taken.learner, {**taken.settings, **given}, taken.why
     if not is_closed(learner) or given.get("features"):
         preparation = preparation.scaled_by(x)
-    body: Body
+    mind: Mind
     if is_closed(learner):
-        body = ClosedBody.fresh(learner, given, x[0].size)
+        mind = ClosedMind.fresh(learner, given, x[0].size)
     else:
-        from engram.estimator.network_body import NetworkBody
+        from engram.estimator.network_mind import NetworkMind
 
-        body = NetworkBody.fresh(learner, given, x.shape[1:], network, seed, len(x))
-    return Knowledge(preparation, body, {"learner": body.learner, "settings": given, "why": why})
+        mind = NetworkMind.fresh(learner, given, x.shape[1:], network, seed, len(x))
+    return Knowledge(preparation, mind, {"learner": mind.learner, "settings": given, "why": why})

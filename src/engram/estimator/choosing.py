@@ -10,7 +10,7 @@ from engram.estimator.closed_forms import CLOSED_FORMS
 UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "B": 1}
 
 
-class Choice(NamedTuple):
+class Taken(NamedTuple):
     """A learner with settings that were not given, and the reason in a sentence."""
 
     learner: str
@@ -18,9 +18,9 @@ class Choice(NamedTuple):
     why: str
 
 
-def choose(shape: tuple[int, ...], rows: int, room: int | None) -> Choice:
+def choose(shape: tuple[int, ...], rows: int, room: int | None) -> Taken:
     """For rows of this shape, of which the first session has so many, within so many bytes for kept samples."""
-    return Choice("slda", {}, "solved from exact sums of the rows: forgets nothing, needs no tuning")
+    return Taken("slda", {}, "solved from exact sums of the rows: forgets nothing, needs no tuning")
 
 
 def is_closed(learner: str) -> bool:

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from engram.errors import BadInput
 from engram.estimator import columns, labels
 from engram.estimator.beginning import begin
-from engram.estimator.fixed_point import Array
+from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.knowledge import Knowledge
-from engram.estimator.preparation import Rows
+from engram.estimator.preparation import RawRows
 
 
 class ContinualClassifier(ClassifierMixin, BaseEstimator):
@@ -123,15 +123,15 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
 
     # Answering
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> NumpyArray:
         """The likeliest class of each row."""
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> NumpyArray:
         """A row for each row, a column for each of `classes_`."""
         known = self._known()
-        return known.body.probabilities(known.preparation(self._read(X, reset=False)))
+        return known.mind.probabilities(known.preparation(self._read(X, reset=False)))
 
     # What is known
 
@@ -142,10 +142,10 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
     def choice_(self) -> dict[str, Any]:
         """The learner that was taken, its settings, the reason, and what it chose itself."""
         known = self._known()
-        return {**known.choice, "chosen": dict(known.body.chosen)}
+        return {**known.choice, "chosen": dict(known.mind.chosen)}
 
     @property
-    def counts_(self) -> Array:
+    def counts_(self) -> NumpyArray:
         """Rows learned of each of `classes_`."""
         return self._known().counts
 
@@ -182,7 +182,7 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
 
     # Reading
 
-    def _read(self, X: Any, reset: bool) -> Rows:
+    def _read(self, X: Any, reset: bool) -> RawRows:
         """Rows as numbers or columns, with as many features, of the same names, as the first session's."""
         if columns.is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -200,7 +200,7 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
         return rows
 
 
-def _count(rows: Rows) -> int:
+def _count(rows: RawRows) -> int:
     return len(rows[0].values) if isinstance(rows, list) else len(rows)
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from engram.estimator.fixed_point import Array
+from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.moments import Moments
 from engram.settings import apply, declared, resolve, setting
 
@@ -27,15 +27,15 @@ FEATURES = setting(
 class Scores:
     """(x − mean) @ weights + offsets, a column for each class; `chosen` is what followed from the sums."""
 
-    mean: Array
-    weights: Array
-    offsets: Array
+    mean: NumpyArray
+    weights: NumpyArray
+    offsets: NumpyArray
     chosen: dict[str, float]
 
-    def of(self, x: Array) -> Array:
+    def of(self, x: NumpyArray) -> NumpyArray:
         return (x - self.mean) @ self.weights + self.offsets
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> dict[str, NumpyArray]:
         return {"mean": self.mean, "weights": self.weights, "offsets": self.offsets}
 
 
@@ -51,7 +51,7 @@ class ClosedForm:
     def solve(self, moments: Moments) -> Scores:
         raise NotImplementedError
 
-    def probabilities(self, scores: Array) -> Array:
+    def probabilities(self, scores: NumpyArray) -> NumpyArray:
         raise NotImplementedError
 
 
@@ -71,7 +71,7 @@ class RidgeForm(ClosedForm):
         return Scores(moments.mean, weights / moments.deviation[:, None], moments.shares, chosen)
 
     @staticmethod
-    def _least_error(moments: Moments, values: Array, targets: Array) -> float:
+    def _least_error(moments: Moments, values: NumpyArray, targets: NumpyArray) -> float:
         """Of equals the greatest."""
         spread, squares = float((moments.shares * (1 - moments.shares)).sum()), (targets**2).sum(axis=1)
         best, least = PENALTIES[-1], np.inf
@@ -83,7 +83,7 @@ class RidgeForm(ClosedForm):
                 best, least = penalty, max(missed, 0.0) / free**2
         return float(best)
 
-    def probabilities(self, scores: Array) -> Array:
+    def probabilities(self, scores: NumpyArray) -> NumpyArray:
         """The scores estimate them and sum to 1; what is below 0 counts as 0."""
         positive = scores.clip(min=0)
         return positive / positive.sum(axis=1, keepdims=True)
@@ -110,12 +110,12 @@ class SLDAForm(ClosedForm):
         offsets = prior - (moments.apart.T * weights).sum(axis=0) / 2
         return Scores(moments.mean, weights / moments.deviation[:, None], offsets, {"shrinkage": shrinkage})
 
-    def probabilities(self, scores: Array) -> Array:
+    def probabilities(self, scores: NumpyArray) -> NumpyArray:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _oracle_approximating(covariance: Array, count: int) -> float:
+def _oracle_approximating(covariance: NumpyArray, count: int) -> float:
     """Equation 23 of Chen et al. 2010; 1 where all rows lie on their class's mean."""
     size = len(covariance)
     trace, squares = float(covariance.trace()), float((covariance**2).sum())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engram.errors import BadInput
-from engram.estimator.fixed_point import Array
+from engram.estimator.fixed_point import NumpyArray
 
 NUMBER, CATEGORY = "numbers", "text"
 MOST_CATEGORIES = 1000
@@ -17,19 +17,19 @@ FEW = 20  # categories are never too many for their rows
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """Numbers in float64, with NaN where one is missing; or text, which is empty where it is missing."""
 
     name: str
     kind: str
-    values: Array
+    values: NumpyArray
 
 
 def is_frame(x: Any) -> bool:
     return hasattr(x, "columns") and hasattr(x, "dtypes")
 
 
-def read(frame: Any) -> list[Column]:
+def read(frame: Any) -> list[TableColumn]:
     """The columns of a frame, in its order."""
     names = [str(name) for name in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -41,7 +41,7 @@ def read(frame: Any) -> list[Column]:
     return [_column(name, np.asarray(one)) for name, one in zip(names, series)]
 
 
-def _column(name: str, values: Array) -> Column:
+def _column(name: str, values: NumpyArray) -> TableColumn:
     kind = values.dtype.kind
     if kind in "biuf":
         return _numbers(name, values.astype(float))
@@ -54,11 +54,11 @@ def _column(name: str, values: Array) -> Column:
     return _of_objects(name, values)
 
 
-def _of_objects(name: str, values: Array) -> Column:
+def _of_objects(name: str, values: NumpyArray) -> TableColumn:
     missing = np.array([is_missing(value) for value in values], dtype=bool)
     there = values[~missing]
     if all(isinstance(value, str) for value in there) and len(there):
-        return Column(name, CATEGORY, np.where(missing, "", values))
+        return TableColumn(name, CATEGORY, np.where(missing, "", values))
     if all(isinstance(value, (int, float, np.number, np.bool_)) for value in there):
         return _numbers(name, np.where(missing, np.nan, values).astype(float))
     types = {type(value).__name__: value for value in there}
@@ -68,7 +68,7 @@ def _of_objects(name: str, values: Array) -> Column:
     raise BadInput(f"column '{name}' holds {shown}; make it all numbers or all text, or leave it out")
 
 
-def _numbers(name: str, values: Array) -> Column:
+def _numbers(name: str, values: NumpyArray) -> TableColumn:
     with np.errstate(over="ignore"):
         infinite = np.isinf(values.astype(np.float32))
     if infinite.any():
@@ -76,7 +76,7 @@ def _numbers(name: str, values: Array) -> Column:
         raise BadInput(
             f"column '{name}' has inf or too large a number ({values[row]:g}) in row {row}; leave such rows out"
         )
-    return Column(name, NUMBER, values)
+    return TableColumn(name, NUMBER, values)
 
 
 def _dates(name: str) -> BadInput:
@@ -91,7 +91,7 @@ def is_missing(value: Any) -> bool:
     )
 
 
-def categories(column: Column) -> list[str]:
+def categories(column: TableColumn) -> list[str]:
     """The different texts of a column; too many are no categories."""
     found = sorted(set(column.values.tolist()))
     if len(found) > MOST_CATEGORIES or len(found) > max(FEW, len(column.values) // 2):
@@ -102,7 +102,7 @@ def categories(column: Column) -> list[str]:
     return found
 
 
-def require_kind(column: Column, kind: str) -> None:
+def require_kind(column: TableColumn, kind: str) -> None:
     """A column stays what it was in the first session; where nothing is there, it is."""
     if column.kind == kind or not len(column.values):
         return

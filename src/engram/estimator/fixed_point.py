@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+NumpyArray = NDArray[Any]
 
 BITS = 32
 HALF = 1 << (BITS - 1)
@@ -22,7 +22,7 @@ UNTIDY = 1 << 24  # additions that int64 has room for before carries must be tak
 class FixedPoint:
     """Exact numbers in an array of some shape, all zero at first."""
 
-    def __init__(self, shape: tuple[int, ...], low: int = 0, digits: Array | None = None):
+    def __init__(self, shape: tuple[int, ...], low: int = 0, digits: NumpyArray | None = None):
         """`digits` are those of one place after another, the least first, whose place is `low`."""
         self.low = low
         self.digits = np.zeros((0, *shape), dtype=np.int64) if digits is None else digits
@@ -32,7 +32,7 @@ class FixedPoint:
     def shape(self) -> tuple[int, ...]:
         return tuple(self.digits.shape[1:])
 
-    def add(self, whole: Array, exponents: Array, sign: int = 1, where: Any = slice(None)) -> None:
+    def add(self, whole: NumpyArray, exponents: NumpyArray, sign: int = 1, where: Any = slice(None)) -> None:
         """Add (or, with the sign −1, take away) whole·2^exponents, where `whole` are whole numbers below 2⁵³ in float64
         and `where` says which rows they belong to."""
         values = whole.astype(np.int64) * sign
@@ -76,7 +76,7 @@ class FixedPoint:
         self._added = 0
         return self
 
-    def pair(self) -> tuple[Array, Array]:
+    def pair(self) -> tuple[NumpyArray, NumpyArray]:
         """The numbers as two float64 that are added: the nearest one, nearly always, and what it leaves."""
         high, rest = np.zeros(self.shape), np.zeros(self.shape)
         tidy = self.copy().tidy()
@@ -85,7 +85,7 @@ class FixedPoint:
             rest = rest + left
         return two_sum(high, rest)
 
-    def rows(self, order: Array) -> FixedPoint:
+    def rows(self, order: NumpyArray) -> FixedPoint:
         """Rows in another order, where −1 is a row of zeros."""
         taken = np.where((order >= 0).reshape(-1, *[1] * (self.digits.ndim - 2)), self.digits[:, order], 0)
         return FixedPoint(self.shape, self.low, taken).tidy()
@@ -94,21 +94,21 @@ class FixedPoint:
         return FixedPoint(self.shape, self.low, self.digits.copy())
 
 
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+def two_sum(a: NumpyArray, b: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     """a + b as the nearest float64 and what it leaves (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+def two_product(a: NumpyArray, b: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     """a·b as the nearest float64 and what it leaves (Dekker, with halves of 26 bits as Veltkamp makes them)."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
-def _halves(a: Array) -> tuple[Array, Array]:
+def _halves(a: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     scaled = a * 134217729.0  # 2²⁷ + 1
     high = scaled - (scaled - a)
     return high, a - high

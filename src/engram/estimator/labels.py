@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engram.errors import BadInput
-from engram.estimator.fixed_point import Array
+from engram.estimator.fixed_point import NumpyArray
 
 MOST = 50_000  # classes
 KINDS = {"text": str, "whole numbers": np.int64, "true or false": np.bool_}
@@ -20,9 +20,9 @@ class Labels:
     """The classes seen so far, all of one kind."""
 
     kind: str = ""
-    classes: Array = field(default_factory=lambda: np.array([], dtype=np.int64))
+    classes: NumpyArray = field(default_factory=lambda: np.array([], dtype=np.int64))
 
-    def with_those_of(self, y: Array) -> tuple[Labels, Array]:
+    def with_those_of(self, y: NumpyArray) -> tuple[Labels, NumpyArray]:
         """The labels with those of `y` among them; and where each class stood before, −1 if it is new."""
         kind = kind_of(y)
         if self.kind and kind != self.kind:
@@ -38,21 +38,21 @@ class Labels:
             )
         return Labels(kind, classes), self._places(classes)
 
-    def _places(self, classes: Array) -> Array:
+    def _places(self, classes: NumpyArray) -> NumpyArray:
         if not self.kind:
             return np.full(len(classes), -1)
         places = np.searchsorted(self.classes, classes).clip(max=len(self.classes) - 1)
         return np.where(self.classes[places] == classes, places, -1)
 
-    def only(self, kept: Array) -> Labels:
+    def only(self, kept: NumpyArray) -> Labels:
         """The labels at these places."""
         return Labels(self.kind, self.classes[kept])
 
-    def numbers(self, y: Array) -> Array:
+    def numbers(self, y: NumpyArray) -> NumpyArray:
         """The place of each label, all of which are known."""
         return np.searchsorted(self.classes, y)
 
-    def require(self, y: Array) -> None:
+    def require(self, y: NumpyArray) -> None:
         """Refuse labels that were never learned."""
         unknown = np.setdiff1d(y, self.classes) if kind_of(y) == self.kind else np.unique(y)
         if len(unknown):
@@ -66,11 +66,11 @@ class Labels:
         return Labels(plain["kind"], np.array(plain["classes"], dtype=KINDS[plain["kind"]]))
 
 
-def kind_of(y: Array) -> str:
+def kind_of(y: NumpyArray) -> str:
     return {"U": "text", "b": "true or false"}.get(y.dtype.kind, "whole numbers")
 
 
-def read(y: Any, rows: int) -> Array:
+def read(y: Any, rows: int) -> NumpyArray:
     """One label for each of so many rows: text, int64 or bool."""
     from sklearn.utils import column_or_1d
 
@@ -82,7 +82,7 @@ def read(y: Any, rows: int) -> Array:
     return _of_objects(labels) if labels.dtype.kind == "O" else _of_one_type(labels)
 
 
-def _of_one_type(labels: Array) -> Array:
+def _of_one_type(labels: NumpyArray) -> NumpyArray:
     kind = labels.dtype.kind
     if kind in "bU":
         return labels
@@ -100,7 +100,7 @@ def _of_one_type(labels: Array) -> Array:
     return labels.astype(np.int64)  # whole numbers that were read as floats
 
 
-def _of_objects(labels: Array) -> Array:
+def _of_objects(labels: NumpyArray) -> NumpyArray:
     for row, label in enumerate(labels):
         if label is None or label != label or type(label).__name__ == "NAType":
             raise BadInput(f"y contains NaN or None: row {row} has no label; leave such rows out")
@@ -114,10 +114,10 @@ def _of_objects(labels: Array) -> Array:
     return _of_one_type(np.array(labels.tolist()))
 
 
-def _some(labels: Array) -> str:
+def _some(labels: NumpyArray) -> str:
     shown = [repr(label) for label in dict.fromkeys(labels[: 4 * _SHOWN].tolist())]
     return ", ".join(shown[:_SHOWN]) + (", …" if len(shown) > _SHOWN else "")
 
 
-def _some_types(labels: Array) -> str:
+def _some_types(labels: NumpyArray) -> str:
     return ", ".join(f"{name} like {value!r}" for name, value in {type(v).__name__: v for v in labels}.items())

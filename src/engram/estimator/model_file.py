@@ -90,7 +90,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 def _packed(model: ContinualClassifier) -> State:
     known, before = model._known(), model._before
-    known.body.ready()
+    known.mind.ready()
     now, plain = known.tensors(), {"format": FORMAT, **model._described(), "now": known.plain(), "before": None}
     tensors = {NOW + name: values for name, values in now.items()}
     if before is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engram.estimator.fixed_point import Array, two_product, two_sum
+from engram.estimator.fixed_point import NumpyArray, two_product, two_sum
 from engram.estimator.sums import Sums
 
 CONSTANT = 1e-14  # share of its mean square below which a column's variance is rounding
@@ -19,11 +19,11 @@ class Moments:
     0) and correlations; `apart` are the classes' means less the mean of all, in deviations, a row for each class."""
 
     count: int
-    shares: Array
-    mean: Array
-    deviation: Array
-    correlation: Array
-    apart: Array
+    shares: NumpyArray
+    mean: NumpyArray
+    deviation: NumpyArray
+    correlation: NumpyArray
+    apart: NumpyArray
 
     @staticmethod
     def of(sums: Sums) -> Moments:
@@ -43,16 +43,16 @@ class Moments:
         apart = np.where(varies, apart / deviation, 0.0)
         return Moments(count, each[:, 0] / count, mean, deviation, (correlation + correlation.T) / 2, apart)
 
-    def within(self) -> Array:
+    def within(self) -> NumpyArray:
         """The covariance around the classes' own means, in deviations."""
         between = (self.apart * self.shares[:, None]).T @ self.apart
         return self.correlation - (between + between.T) / 2
 
 
-Pair = tuple[Array, Array]  # two float64 that are added
+TwoParts = tuple[NumpyArray, NumpyArray]  # two float64 that are added
 
 
-def _added_up(rows: Pair) -> Pair:
+def _added_up(rows: TwoParts) -> TwoParts:
     """The sum over rows, in their order."""
     high, low = np.zeros(rows[0].shape[1]), np.zeros(rows[0].shape[1])
     for one, rest in zip(*rows):
@@ -61,17 +61,17 @@ def _added_up(rows: Pair) -> Pair:
     return two_sum(high, low)
 
 
-def _times(pair: Pair, factor: Array | float) -> Pair:
+def _times(pair: TwoParts, factor: NumpyArray | float) -> TwoParts:
     high, left = two_product(pair[0], np.asarray(factor))
     return two_sum(high, left + pair[1] * factor)
 
 
-def _outer(pair: Pair) -> Pair:
+def _outer(pair: TwoParts) -> TwoParts:
     high, left = two_product(pair[0][:, None], pair[0][None, :])
     cross = pair[0][:, None] * pair[1][None, :]
     return two_sum(high, left + (cross + cross.T))
 
 
-def _minus(one: Pair, other: Pair) -> Array:
+def _minus(one: TwoParts, other: TwoParts) -> NumpyArray:
     high, left = two_sum(one[0], -other[0])
     return high + (left + (one[1] - other[1]))

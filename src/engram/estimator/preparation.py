@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from engram.errors import BadInput
-from engram.estimator.columns import CATEGORY, NUMBER, Column, categories, require_kind
-from engram.estimator.fixed_point import Array
+from engram.estimator.columns import CATEGORY, NUMBER, TableColumn, categories, require_kind
+from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.moments import Moments
 from engram.estimator.sums import Sums
 
 BYTE = 255.0
-Rows = Array | list[Column]
+RawRows = NumpyArray | list[TableColumn]
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Preparation:
     shape: tuple[int, ...]
     columns: tuple[Mapping[str, Any], ...] = ()
     is_bytes: bool = False
-    scale: tuple[Array, Array] | None = None
+    scale: tuple[NumpyArray, NumpyArray] | None = None
 
     @staticmethod
-    def of(rows: Rows) -> Preparation:
+    def of(rows: RawRows) -> Preparation:
         """Decided by the first session."""
         if isinstance(rows, list):
             return Preparation((len(rows),), tuple(_decided(column) for column in rows))
         return Preparation(tuple(rows.shape[1:]), is_bytes=rows.dtype == np.uint8 and rows.ndim > 2)
 
-    def scaled_by(self, x: Array) -> Preparation:
+    def scaled_by(self, x: NumpyArray) -> Preparation:
         """With the scale of these prepared rows. Images have theirs."""
         if len(self.shape) > 1:
             return self
@@ -51,14 +51,14 @@ class Preparation:
         moments = Moments.of(sums)
         return replace(self, scale=(moments.mean, moments.deviation))
 
-    def __call__(self, rows: Rows) -> Array:
+    def __call__(self, rows: RawRows) -> NumpyArray:
         """Rows in float32, as they are learned."""
         x = self._encoded(rows) if isinstance(rows, list) else self._numbers(rows)
         if self.scale is not None:
             x = (x - self.scale[0]) / self.scale[1]
         return np.ascontiguousarray(x, dtype=np.float32)
 
-    def _numbers(self, x: Array) -> Array:
+    def _numbers(self, x: NumpyArray) -> NumpyArray:
         if any(column["kind"] == CATEGORY for column in self.columns):
             name = next(column["name"] for column in self.columns if column["kind"] == CATEGORY)
             raise BadInput(f"column '{name}' was text in the first session; give a table with its columns by name")
@@ -69,7 +69,7 @@ class Preparation:
             )
         return x / BYTE if self.is_bytes else self._filled(x) if self.columns else x
 
-    def _encoded(self, columns: Sequence[Column]) -> Array:
+    def _encoded(self, columns: Sequence[TableColumn]) -> NumpyArray:
         if not self.columns:
             require_numbers(columns)
             return np.stack([column.values for column in columns], axis=1)
@@ -80,7 +80,7 @@ class Preparation:
         parts = [self._filled(np.stack(numbers, axis=1))] if numbers else []
         return np.hstack(parts + ([self._encoder.transform(np.stack(texts, axis=1))] if texts else []))
 
-    def _filled(self, numbers: Array) -> Array:
+    def _filled(self, numbers: NumpyArray) -> NumpyArray:
         return np.asarray(self._imputer.transform(numbers.astype(float)))
 
     @cached_property
@@ -101,7 +101,7 @@ class Preparation:
         encoder = OneHotEncoder(categories=known, handle_unknown="ignore", sparse_output=False)
         return encoder.fit(np.array([[each[0] for each in known]], dtype=object))
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> dict[str, NumpyArray]:
         return {} if self.scale is None else {"mean": self.scale[0], "deviation": self.scale[1]}
 
     def plain(self) -> dict[str, Any]:
@@ -109,12 +109,12 @@ class Preparation:
         return {"shape": list(self.shape), "columns": columns, "is_bytes": self.is_bytes}
 
     @staticmethod
-    def load(tensors: Mapping[str, Array], plain: Mapping[str, Any]) -> Preparation:
+    def load(tensors: Mapping[str, NumpyArray], plain: Mapping[str, Any]) -> Preparation:
         scale = (tensors["mean"], tensors["deviation"]) if tensors else None
         return Preparation(tuple(plain["shape"]), tuple(plain["columns"]), plain["is_bytes"], scale)
 
 
-def _decided(column: Column) -> dict[str, Any]:
+def _decided(column: TableColumn) -> dict[str, Any]:
     if column.kind == CATEGORY:
         return {"name": column.name, "kind": CATEGORY, "categories": categories(column)}
     missing = np.isnan(column.values)
@@ -122,12 +122,12 @@ def _decided(column: Column) -> dict[str, Any]:
     return {"name": column.name, "kind": NUMBER, "median": median, "missed": bool(missing.any())}
 
 
-def _text(column: Column) -> Array:
+def _text(column: TableColumn) -> NumpyArray:
     """Of a column of text in which nothing is there, all are missing."""
     return column.values if column.kind == CATEGORY else np.full(len(column.values), "", dtype=object)
 
 
-def require_numbers(columns: Sequence[Column]) -> None:
+def require_numbers(columns: Sequence[TableColumn]) -> None:
     """Where the first session was an array of numbers."""
     for column in columns:
         require_kind(column, NUMBER)
@@ -138,7 +138,7 @@ def require_numbers(columns: Sequence[Column]) -> None:
             )
 
 
-def require_finite(x: Array) -> None:
+def require_finite(x: NumpyArray) -> None:
     if x.dtype.kind != "f":
         return
     with np.errstate(over="ignore"):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from engram.errors import BadInput
-from engram.estimator.fixed_point import Array, FixedPoint
+from engram.estimator.fixed_point import FixedPoint, NumpyArray
 
 ROWS = 1024  # of a block
 LIMB = 20  # bits: 2·20 of a product, 10 of its sum over a block, 1 of the sum of two such products: below 53
@@ -37,7 +37,7 @@ class Sums:
         other.counts, other.totals, other.squares = self.counts.copy(), self.totals.copy(), self.squares.copy()
         return other
 
-    def order(self, places: Array) -> None:
+    def order(self, places: NumpyArray) -> None:
         """Give classes other numbers: `places` says where each was before, −1 of one that is new."""
         self.counts = np.where(places >= 0, self.counts[places] if len(self.counts) else 0, 0)
         if not self.totals.shape[0]:
@@ -45,12 +45,12 @@ class Sums:
         else:
             self.totals = self.totals.rows(places)
 
-    def add(self, x: Array, y: Array, sign: int = 1) -> None:
+    def add(self, x: NumpyArray, y: NumpyArray, sign: int = 1) -> None:
         """Learn rows of float32 with their class numbers or, with the sign −1, forget them. All or nothing."""
         counts = self.counts + sign * np.bincount(y, minlength=len(self.counts))
         if (counts < 0).any():
             raise BadInput("there are more rows to forget of a class than were learned; give rows that were learned")
-        block, room = np.empty((min(len(x), ROWS), self.width)), list[Array]()
+        block, room = np.empty((min(len(x), ROWS), self.width)), list[NumpyArray]()
         for start in range(0, len(x), ROWS):
             part = x[start : start + ROWS]
             block[: len(part)] = part
@@ -58,7 +58,7 @@ class Sums:
             self._add_block(limbs, exponents, y[start : start + ROWS], sign)
         self.counts = counts
 
-    def _add_block(self, limbs: list[Array], exponents: Array, y: Array, sign: int) -> None:
+    def _add_block(self, limbs: list[NumpyArray], exponents: NumpyArray, y: NumpyArray, sign: int) -> None:
         order = np.argsort(y, kind="stable")
         classes, starts = np.unique(y[order], return_index=True)
         pairs = exponents[:, None] + exponents[None, :]
@@ -72,7 +72,7 @@ class Sums:
                 both = product if earlier == k else product + product.T
                 self.squares.add(both, pairs - LIMB * (k + earlier + 2), sign)
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> dict[str, NumpyArray]:
         """The same bytes for the same rows."""
         return {
             "counts": self.counts,
@@ -82,7 +82,7 @@ class Sums:
         }
 
     @staticmethod
-    def load(tensors: Mapping[str, Array]) -> Sums:
+    def load(tensors: Mapping[str, NumpyArray]) -> Sums:
         sums = Sums(tensors["squares"].shape[-1])
         low = [int(place) for place in tensors["places"]]
         sums.counts = tensors["counts"]
@@ -91,14 +91,14 @@ class Sums:
         return sums
 
 
-def split(x: Array, room: list[Array]) -> tuple[list[Array], Array]:
+def split(x: NumpyArray, room: list[NumpyArray]) -> tuple[list[NumpyArray], NumpyArray]:
     """Limbs of a block, whole numbers up to ±2²⁰, and for each column an exponent e: x = Σ limbₖ·2^(e − 20·(k+1)).
 
     They lie in the arrays of `room`, to be used again: to ask the system for memory would take most of the time.
     """
     exponents = np.frexp(np.maximum(x.max(axis=0), -x.min(axis=0)))[1]
     rest = np.multiply(x, np.ldexp(1.0, LIMB - exponents), out=x)
-    limbs: list[Array] = []
+    limbs: list[NumpyArray] = []
     while not limbs or rest.any():
         if len(room) == len(limbs):
             room.append(np.empty((ROWS, x.shape[1])))

@@ -1,4 +1,4 @@
-"""A body that is sums over rows, solved when it is first asked: see `sums.py` and `closed_forms.py`."""
+"""A mind that is sums over rows, solved when it is first asked: see `sums.py` and `closed_forms.py`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from engram import memory
 from engram.errors import BadInput
-from engram.estimator.body import Body
 from engram.estimator.closed_forms import CLOSED_FORMS, Scores
-from engram.estimator.fixed_point import Array
+from engram.estimator.fixed_point import NumpyArray
+from engram.estimator.mind import Mind
 from engram.estimator.moments import Moments
 from engram.estimator.sums import Sums
 from engram.transform import under
@@ -20,7 +20,7 @@ from engram.transform import under
 AT_ONCE = 1 << 22  # scores that are computed at a time
 
 
-class ClosedBody(Body):
+class ClosedMind(Mind):
     """`ridge` or `slda`. One partial_fit or a hundred, in any order: the same bits."""
 
     def __init__(self, learner: str, settings: Mapping[str, Any], sums: Sums):
@@ -29,17 +29,17 @@ class ClosedBody(Body):
         self.sums = sums
 
     @staticmethod
-    def fresh(learner: str, settings: Mapping[str, Any], width: int) -> ClosedBody:
+    def fresh(learner: str, settings: Mapping[str, Any], width: int) -> ClosedMind:
         memory.require(8 * 5 * width * width, f"learner '{learner}' on {width} numbers a row", "give it fewer columns")
-        return ClosedBody(learner, settings, Sums(width))
+        return ClosedMind(learner, settings, Sums(width))
 
-    def learned(self, x: Array, y: Array, places: Array) -> ClosedBody:
+    def learned(self, x: NumpyArray, y: NumpyArray, places: NumpyArray) -> ClosedMind:
         sums = self.sums.copy()
         sums.order(places)
         sums.add(x, y)
-        return ClosedBody(self.learner, self.settings, sums)
+        return ClosedMind(self.learner, self.settings, sums)
 
-    def forgotten(self, x: Array, y: Array) -> ClosedBody:
+    def forgotten(self, x: NumpyArray, y: NumpyArray) -> ClosedMind:
         """Classes of which no row is left are gone."""
         sums = self.sums.copy()
         sums.add(x, y, -1)
@@ -53,7 +53,7 @@ class ClosedBody(Body):
         if (np.diag(sums.squares.pair()[0]) < 0).any():
             raise BadInput("these rows are not among those that were learned; give them exactly as they were")
         sums.order(kept)
-        return ClosedBody(self.learner, self.settings, sums)
+        return ClosedMind(self.learner, self.settings, sums)
 
     @cached_property
     def scores(self) -> Scores:
@@ -63,7 +63,7 @@ class ClosedBody(Body):
     def chosen(self) -> Mapping[str, float]:  # type: ignore[override]
         return self.scores.chosen
 
-    def probabilities(self, x: Array) -> Array:
+    def probabilities(self, x: NumpyArray) -> NumpyArray:
         rows = max(1, AT_ONCE // max(len(self.sums.counts), x.shape[1]))
         parts = [self.form.probabilities(self.scores.of(x[at : at + rows])) for at in range(0, len(x), rows)]
         return np.concatenate(parts)
@@ -71,7 +71,7 @@ class ClosedBody(Body):
     def ready(self) -> None:
         _ = self.scores
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> dict[str, NumpyArray]:
         """With the solution, if there is one yet: another machine would find it with other last bits."""
         solved = self.scores.tensors() if "scores" in vars(self) else {}
         return {**self.sums.tensors(), **{f"scores.{name}": values for name, values in solved.items()}}
@@ -81,9 +81,9 @@ class ClosedBody(Body):
         return {"settings": self.settings, "chosen": chosen}
 
     @staticmethod
-    def load(learner: str, tensors: Mapping[str, Array], plain: Mapping[str, Any]) -> ClosedBody:
-        body = ClosedBody(learner, plain["settings"], Sums.load(tensors))
+    def load(learner: str, tensors: Mapping[str, NumpyArray], plain: Mapping[str, Any]) -> ClosedMind:
+        mind = ClosedMind(learner, plain["settings"], Sums.load(tensors))
         solved = under("scores.", tensors)
         if solved:
-            body.scores = Scores(solved["mean"], solved["weights"], solved["offsets"], plain["chosen"])
-        return body
+            mind.scores = Scores(solved["mean"], solved["weights"], solved["offsets"], plain["chosen"])
+        return mind

@@ -1,4 +1,4 @@
-"""A body that is any of the library's learners: a session is a lesson."""
+"""A mind that is any of the library's learners: a session is a lesson."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State
 from engram.errors import BadSetting
-from engram.estimator.body import Body
-from engram.estimator.fixed_point import Array
+from engram.estimator.fixed_point import NumpyArray
+from engram.estimator.mind import Mind
 from engram.learner_file import packed, unpacked
 from engram.learners import LEARNERS, learner_settings, look_ahead
 from engram.networks import NETWORKS, Blueprint
@@ -25,16 +25,16 @@ TENTH = 10  # of each class's rows one in so many is held out, for learners that
 STEPS, MOST_EPOCHS = 400, 40  # of the first session, where nobody says how long to train
 
 
-class NetworkBody(Body):
+class NetworkMind(Mind):
     """A learner, and the number by which it knows each class: that of its first appearance."""
 
-    def __init__(self, learner: Learner, known: Array, sessions: int):
+    def __init__(self, learner: Learner, known: NumpyArray, sessions: int):
         self.learner, self._learner, self._known, self._sessions = learner.name, learner, known, sessions
 
     @staticmethod
     def fresh(
         learner: str, settings: Mapping[str, Any], shape: tuple[int, ...], network: str | None, seed: int, rows: int
-    ) -> NetworkBody:
+    ) -> NetworkMind:
         name = NETWORKS.name_of(network or "mlp")
         own, of_network = learner_settings(learner), declared(NETWORKS[name])
         resolve(f"learner '{learner}' or network '{name}'", {**own, **of_network}, settings)
@@ -50,9 +50,9 @@ class NetworkBody(Body):
                 f"learner '{learner}' must be told the task of every row that it answers, which nobody knows here; "
                 "use one that needs no task, such as 'ridge', 'slda', 'icarl' or 'finetune' with exemplars"
             )
-        return NetworkBody(made, np.array([], dtype=np.int64), 0)
+        return NetworkMind(made, np.array([], dtype=np.int64), 0)
 
-    def learned(self, x: Array, y: Array, places: Array) -> NetworkBody:
+    def learned(self, x: NumpyArray, y: NumpyArray, places: NumpyArray) -> NetworkMind:
         new = np.arange(len(self._known), len(self._known) + int((places < 0).sum()))
         known = np.zeros(len(places), dtype=np.int64)
         known[places < 0] = new
@@ -60,7 +60,7 @@ class NetworkBody(Body):
         learner = _copied(self._learner)
         for _ in learner.learn(self._lesson(learner, torch.from_numpy(x), torch.from_numpy(known[y]))):
             pass
-        return NetworkBody(learner, known, self._sessions + 1)
+        return NetworkMind(learner, known, self._sessions + 1)
 
     def _lesson(self, learner: Learner, x: Tensor, y: Tensor) -> Lesson:
         held = torch.zeros(len(y), dtype=torch.bool)
@@ -72,22 +72,22 @@ class NetworkBody(Body):
         classes = tuple(int(label) for label in y.unique())
         return Lesson(f"session {self._sessions + 1}", self._sessions, classes, train, validation)
 
-    def probabilities(self, x: Array) -> Array:
+    def probabilities(self, x: NumpyArray) -> NumpyArray:
         parts = torch.from_numpy(x).split(1 if len(x) <= FEW else AT_ONCE)
         place = {label: column for column, label in enumerate(self._learner.columns())}
         scores = torch.cat([self._learner.predict(part) for part in parts]).double()
         return torch.softmax(scores[:, [place[int(label)] for label in self._known]], 1).numpy()
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> dict[str, NumpyArray]:
         return {name: value.detach().cpu().numpy() for name, value in packed(self._learner).tensors.items()}
 
     def plain(self) -> dict[str, Any]:
         return {"known": self._known.tolist(), "sessions": self._sessions, "packed": packed(self._learner).plain}
 
     @staticmethod
-    def load(tensors: dict[str, Array], plain: Mapping[str, Any], path: Path) -> NetworkBody:
+    def load(tensors: dict[str, NumpyArray], plain: Mapping[str, Any], path: Path) -> NetworkMind:
         state = State({name: torch.from_numpy(value) for name, value in tensors.items()}, plain["packed"])
-        return NetworkBody(unpacked(state, path), np.array(plain["known"], dtype=np.int64), plain["sessions"])
+        return NetworkMind(unpacked(state, path), np.array(plain["known"], dtype=np.int64), plain["sessions"])
 
 
 def _copied(learner: Learner) -> Learner:
