@@ -19,6 +19,7 @@ _PLACES = {
     "run": "engram.api",
     "stream": "engram.streams",
     "from_arrays": "engram.streams",
+    "from_files": "engram.streams",
     "Record": "engram.record",
     "Learner": "engram.core",
     "Lesson": "engram.core",

@@ -184,7 +184,7 @@ def test_object_arrays_never_run_code(load, tmp_path):
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(DataUnavailable, match="there is no file nowhere.npz"):
         datasets.load("nowhere.npz")
-    with pytest.raises(DataUnavailable, match="is not a file but a folder"):
+    with pytest.raises(BadData, match="has no images; give one folder a class"):
         datasets.load(tmp_path)
 
 

@@ -87,6 +87,19 @@ def number(option: str, text: str | None) -> int | None:
         raise BadSetting(f"{option} {text!r} is not a whole number; for example {option} 5") from None
 
 
+def labelled(stream: str, dataset: str | None, label: str | None) -> tuple[str | None, dict[str, Any]]:
+    """What --label says of a dataset, or of a stream of files: the dataset and the stream's settings."""
+    from engram.streams import is_files
+
+    if label is None:
+        return dataset, {}
+    if dataset is not None:
+        return f"{dataset}#{label}", {}
+    if not is_files(stream):
+        raise BadSetting(f"'{stream}' is no folder of files, which --label {label!r} is for; or give --dataset FILE")
+    return None, {"label": label}
+
+
 def check_figure(figure: str) -> None:
     """A figure that cannot be drawn is refused before anything is trained."""
     if figure and not figure.lower().endswith((".png", ".svg", ".pdf")):

@@ -12,6 +12,7 @@ from engram.cli.options import (
     Planned,
     Seeds,
     check_figure,
+    labelled,
     number,
     numbers,
     pairs,
@@ -26,6 +27,7 @@ def run(
     stream: asked.StreamOption,
     learner: asked.LearnerOption,
     dataset: asked.DatasetOption = None,
+    label: asked.LabelOption = None,
     tasks: asked.TasksOption = None,
     settings: asked.SetOption = None,
     network: asked.NetworkOption = None,
@@ -54,6 +56,7 @@ def run(
     check_figure(figure)
     shortcuts = {"epochs": epochs, "batch": batch, "rate": rate, "precision": precision}
     given = pairs([*(settings or []), *(f"{name}={value}" for name, value in shortcuts.items() if value is not None)])
+    dataset, of_stream = labelled(stream, dataset, label)
     request = Request(
         stream,
         learner,
@@ -68,7 +71,7 @@ def run(
         offline=offline,
         evaluate=evaluate,
         device=device,
-        settings=given,
+        settings={**given, **of_stream},
     )
     with others_printing():
         wanted = request.runs(seed_list(seeds))

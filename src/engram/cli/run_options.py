@@ -7,13 +7,19 @@ from typing import Annotated
 import typer
 
 StreamOption = Annotated[
-    str, typer.Argument(help="A stream such as split-digits or permuted-mnist, or yours as streams.py:rotated.")
+    str,
+    typer.Argument(
+        help="A stream such as split-digits or permuted-mnist, yours as streams.py:rotated, or a folder of your files."
+    ),
 ]
 LearnerOption = Annotated[
     str, typer.Option("--learner", metavar="NAME", help="The method ('engram list learners'), or yours as mas.py:MAS.")
 ]
 DatasetOption = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME", help="A dataset's name, or the path of an .npz file.")
+    str | None, typer.Option("--dataset", metavar="NAME", help="A dataset's name, or the path of a file of your own.")
+]
+LabelOption = Annotated[
+    str | None, typer.Option("--label", metavar="COLUMN", help="The label's column, in files of your own.")
 ]
 TasksOption = Annotated[str | None, typer.Option("--tasks", metavar="N", help="How many tasks.")]
 SetOption = Annotated[

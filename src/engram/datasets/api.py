@@ -8,9 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.datasets import digest, local
+from engram.datasets import digest, local, own_file
 from engram.datasets.catalogue import ENTRIES, Entry
 from engram.errors import BadSetting, DataUnavailable, UnknownName
+from engram.readers.reading import SUFFIXES
 
 if TYPE_CHECKING:
     from engram.core import Dataset
@@ -46,7 +47,9 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
-    """A dataset by name, or from a user's .npz file. Kept in memory: the same call gives the same object.
+    """A dataset by name, or a user's own: an .npz file, "my.csv#label" (also .parquet) with the name of the label's
+    column, or a folder of images with one folder a class, which "photos#32" brings to 32 by 32 pixels.
+    Kept in memory: the same call gives the same object.
 
     `options` are the settings of `blobs`; nothing else has any.
     """
@@ -101,16 +104,15 @@ def _verified(entry: Entry, file: Any) -> dict[str, Any]:
 
 
 def _from_path(name: str, options: dict[str, Any]) -> Dataset:
-    path = Path(os.path.expanduser(name))
+    path, note = own_file.address(name)
     if not os.path.exists(path):  # which, unlike Path's own, takes a name that is too long for one that is not there
-        if name.endswith(".npz"):
-            raise DataUnavailable(f"there is no file {name}; give the path of an existing .npz file")
+        if path.suffix.lower() in SUFFIXES:
+            raise DataUnavailable(f"there is no file {path}; give the path of an existing {path.suffix} file")
         raise UnknownName("dataset", name, names())
-    if not path.is_file():
-        raise DataUnavailable(f"{name} is not a file but a folder, a pipe or a device; give the path of an .npz file")
+    if not path.is_file() and not path.is_dir():
+        raise DataUnavailable(f"{name} is not a file but a pipe or a device; give the path of an .npz or .csv file")
     _no_options(name, options)
-    stat = path.stat()
-    return _load_path(name, str(path.resolve()), stat.st_mtime_ns, stat.st_size)
+    return _load_path(name, str(path.resolve()), note, own_file.last_change(path))
 
 
 def _no_options(name: str, options: dict[str, Any]) -> None:
@@ -142,8 +144,10 @@ def _load_blobs(options: tuple[tuple[str, Any], ...]) -> Dataset:
 
 
 @lru_cache(maxsize=_KEPT_IN_MEMORY)
-def _load_path(name: str, path: str, modified: int, size: int) -> Dataset:
+def _load_path(name: str, path: str, note: str, changed: tuple[int, int]) -> Dataset:
     from engram.datasets import npz
     from engram.datasets.arrays import dataset
 
-    return dataset(name, npz.read(Path(path), name), digest.of_file(Path(path)).removeprefix("sha256:"))
+    if path.endswith(".npz"):
+        return dataset(name, npz.read(Path(path), name), digest.of_file(Path(path)).removeprefix("sha256:"))
+    return dataset(name, *own_file.load(Path(path), name, note))

@@ -54,10 +54,20 @@ def read(folder: Path, where: str, shape: ImageShape | None, side: tuple[int, in
     )
 
 
+def is_flat(folder: Path) -> bool:
+    """Whether images lie in it, and no folders."""
+    inside = _listed(folder)
+    return any(_is_image(entry) for entry in inside) and not any(entry.is_dir() for entry in inside)
+
+
+def _is_image(entry: Path) -> bool:
+    return entry.suffix.lower() in SUFFIXES and not entry.is_dir()
+
+
 def _files(folder: Path, where: str, labelled: bool) -> list[_Found]:
     inside = _listed(folder)
     classes = [entry for entry in inside if entry.is_dir()]
-    flat = [entry for entry in inside if entry.suffix.lower() in SUFFIXES and not entry.is_dir()]
+    flat = [entry for entry in inside if _is_image(entry)]
     if classes and flat:
         raise BadData(f"{where} has folders and beside them images such as {flat[0].name}; put each into its class's")
     if flat and labelled:
@@ -77,7 +87,7 @@ def _of_class(folder: Path, where: str) -> list[_Found]:
         raise BadData(
             f"{where}: the class '{folder.name}' has a folder '{deeper.name}' in it; put its images beside it"
         )
-    images = [entry for entry in inside if entry.suffix.lower() in SUFFIXES]
+    images = [entry for entry in inside if _is_image(entry)]
     if len(images) < len(inside):
         other = next(entry for entry in inside if entry not in images)
         warnings.warn(f"{where}: {folder.name}/{other.name} is no image and left out", stacklevel=2)

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from engram.errors import BadData, DataUnavailable
+from engram.errors import DataUnavailable
 from engram.readers.sheet import LABEL, Sheet, split_label
 
-TABLES = (".csv", ".tsv", ".txt", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet")
 SUFFIXES = (*TABLES, ".npz")
 KINDS_SHOWN = "give a .csv, .parquet or .npz file, or a folder of images with one folder a class"
 
@@ -28,7 +28,7 @@ def read(
     shape: tuple[int, int, int] | None = None,
     side: tuple[int, int] | None = None,
 ) -> Sheet:
-    """The table that a file or a folder holds.
+    """The sheet that a file or a folder holds.
 
     `label` is the column with the labels; .npz files have theirs in y, and images are in their class's folder. Labels
     that are not there are an error where they have to be `labelled`. `kinds` says of columns that they hold numbers,
@@ -36,12 +36,12 @@ def read(
     """
     where, place = os.fspath(path), Path(os.path.expanduser(path))
     try:
-        table = _read(place, where, label, labelled, kinds or {}, shape, side)
+        sheet = _read(place, where, label, labelled, kinds or {}, shape, side)
     except OSError as error:
         raise DataUnavailable(f"{where} cannot be read: {error.strerror or error}") from error
-    if labelled and table.labels is None:
-        raise BadData(f"{where} has no labels; " + ("name their column" if table.columns else "give them as y"))
-    return table
+    if labelled:
+        sheet.known_labels()
+    return sheet
 
 
 def _read(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -51,6 +51,23 @@ class Sheet:
     @property
     def kinds(self) -> dict[str, str]:
         return {name: column.kind for name, column in self.columns.items()}
+
+    def known_labels(self) -> np.ndarray:
+        """The labels, where there have to be some."""
+        if self.labels is None:
+            way_out = "name their column" if self.columns else "give them as y, or one folder a class"
+            raise BadData(f"{self.where} has no labels; {way_out}")
+        return self.labels
+
+    def without(self, names: Sequence[str]) -> Sheet:
+        """Less these columns."""
+        for name in names:
+            if name not in self.columns:
+                raise UnknownName(f"column in {self.where} called", name, self.names)
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        if names and not kept:
+            raise BadData(f"{self.where} has no column left to learn from; leave fewer out")
+        return replace(self, columns=kept)
 
     def take(self, rows: np.ndarray) -> Sheet:
         """Only these rows, in this order."""

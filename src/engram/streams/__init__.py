@@ -7,12 +7,24 @@
     'permutation 3'
 
 The registry is the folder: a module here that has a `Kind` is a kind of stream, and `kinds` lists them. `from_arrays`
-makes a stream of your own data, `rebuild` makes one again from its `spec`.
+and `from_files` make streams of your own data, `rebuild` makes one again from its `spec`.
 """
 
 from engram.streams.arrays import from_arrays
-from engram.streams.making import kind_of, kinds, options_of, rebuild, stream
+from engram.streams.files import from_files
+from engram.streams.making import is_files, kind_of, kinds, options_of, rebuild, stream
 from engram.streams.own import STREAMS
 from engram.streams.plan import Kind
 
-__all__ = ["STREAMS", "Kind", "from_arrays", "kind_of", "kinds", "options_of", "rebuild", "stream"]
+__all__ = [
+    "STREAMS",
+    "Kind",
+    "from_arrays",
+    "from_files",
+    "is_files",
+    "kind_of",
+    "kinds",
+    "options_of",
+    "rebuild",
+    "stream",
+]

@@ -25,6 +25,7 @@ FIELDS = ("x_train", "y_train", "x_test", "y_test")
 LABELS = ("y_train", "y_test")
 LARGEST_LABEL = 1_000_000  # tables by class number stay small
 NAME = Setting("arrays", "name of the stream")
+SCALE = Setting(1.0, "what every number of a sample is multiplied by", above=0)
 
 
 def from_arrays(
@@ -33,14 +34,17 @@ def from_arrays(
     name: str = "arrays",
     seed: int = 0,
     validation: float = 0.1,
+    scale: float = 1.0,
 ) -> Stream:
     """A stream of your own data: for each task (x_train, y_train, x_test, y_test), or a mapping with these names.
 
     Samples are numpy arrays, tensors or nested lists, one row a sample, of one shape throughout; they are copied and
-    used as they are, unscaled. Labels are whole numbers or text, and the same label is the same class in every task.
-    Numbers up to a million are the classes' own; other labels are numbered in sorted order, and `class_names` has them.
+    used as they are, times `scale` (1/255 for images of bytes). Labels are whole numbers or text, and the same label is
+    the same class in every task. Numbers up to a million are the classes' own; other labels are numbered in sorted
+    order, and `class_names` has them.
     """
     name, share = NAME.parse("name", name), SHARE.parse("validation", validation)
+    scale = SCALE.parse("scale", scale)
     given = [_read_task(number, task) for number, task in enumerate(_listed(tasks), 1)]
     _check_shapes(given)
     labelled, names = _number(given)
@@ -53,8 +57,10 @@ def from_arrays(
         "digest": hashlib.sha256(" ".join([*digests, *([json.dumps(names)] if names else [])]).encode()).hexdigest(),
         "seed": SEED.parse("seed", seed),
         "tasks": len(read),
+        **({} if scale == 1.0 else {"scale": scale}),
     }
-    return assemble([_part(name, arrays, sha) for arrays, sha in zip(read, digests, strict=True)], spec, share, names)
+    parts = [_part(name, arrays, sha, scale) for arrays, sha in zip(read, digests, strict=True)]
+    return assemble(parts, spec, share, names)
 
 
 def _listed(tasks: Any) -> list[Any]:
@@ -144,10 +150,10 @@ def _one_format(read: Sequence[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
     return [{**a, "x_train": a["x_train"].float(), "x_test": a["x_test"].float()} for a in read]
 
 
-def _part(name: str, arrays: Mapping[str, Tensor], digest: str) -> Part:
+def _part(name: str, arrays: Mapping[str, Tensor], digest: str, scale: float) -> Part:
     labels = tuple(torch.unique(arrays["y_train"]).tolist())
     train, test = ((arrays[f"x_{part}"], arrays[f"y_{part}"]) for part in ("train", "test"))
-    dataset = Dataset(name, *train, *test, classes=(), scale=1.0, digest=digest)
+    dataset = Dataset(name, *train, *test, classes=(), scale=scale, digest=digest)
     return Part(title(name, labels), Source(dataset, name), labels)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,12 +14,13 @@ from engram.core import Stream
 from engram.errors import BadData, BadSetting, UnknownName
 from engram.own import in_folder, is_place
 from engram.settings import Setting, resolve
-from engram.streams import ctrl, own, two_tasks
+from engram.streams import ctrl, files, own, two_tasks
 from engram.streams.doubts import say_if_large, say_if_shared, say_if_untested
 from engram.streams.inputs import CHANGES, check_inputs
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
 from engram.streams.source import Reference, Source, open_source
+from engram.streams.validation import SHARE
 
 KINDS: dict[str, Kind] = (
     in_folder("engram.streams", lambda value: isinstance(value, Kind)) | two_tasks.KINDS | ctrl.KINDS
@@ -48,6 +50,8 @@ def options_of(name: str) -> dict[str, Setting]:
     """The options of the stream that a name stands for."""
     if is_own(name):
         return own.options_of(own.STREAMS.name_of(name))
+    if is_files(name):
+        return {**files.OPTIONS, "validation": SHARE}
     kind = kind_of(name)
     return dict(kind.options) if kind else {}
 
@@ -55,6 +59,11 @@ def options_of(name: str) -> dict[str, Setting]:
 def is_own(name: Any) -> bool:
     """Whether this is a function of a user's own, its place or the name it is registered by."""
     return callable(name) or name in own.STREAMS.users or (is_place(str(name)) and kind_of(str(name)) is None)
+
+
+def is_files(name: Any) -> bool:
+    """Whether this is a folder of files, which no kind of stream is called by."""
+    return files.is_folder(name) and (os.sep in os.fspath(name) or kind_of(os.fspath(name)) is None)
 
 
 def stream(
@@ -69,11 +78,14 @@ def stream(
     A dataset is a name, the path of an .npz file or a `Dataset`; `concat` takes several, joined by "+" or in a list.
     `tasks` and the other options are those of the kind, see `kinds()`. The same name, seed and options give the same
     bytes everywhere. A function of your own, or its place such as "streams.py:rotated", is called with the options.
+    A folder is a stream of the files in it, see `from_files`.
     """
     if is_own(name):
         given = {"dataset": dataset, "tasks": tasks, **options}
         given = {key: value for key, value in given.items() if value is not None}
         return own.make(own.STREAMS.name_of(name), SEED.parse("seed", seed), given)
+    if is_files(name) and dataset is None:
+        return files.from_files(str(name), seed=SEED.parse("seed", seed), tasks=tasks, **options)
     kind, dataset, version = _read_name(str(name), dataset)
     given = options if tasks is None else {"tasks": tasks, **options}
     values = resolve(f"stream '{kind.name}'", kind.options, given)
@@ -87,6 +99,8 @@ def rebuild(spec: Mapping[str, Any]) -> Stream:
     """The stream that has this spec, in another process or on another day; refuses a dataset that has changed."""
     if spec.get("kind") == own.KIND:
         return own.rebuild(spec)
+    if spec.get("kind") == files.KIND:
+        return files.rebuild(spec)
     if spec.get("kind") == "arrays":
         raise BadData(f"stream '{spec.get('name')}' was made from arrays in memory; make it again with from_arrays")
     missing = [part for part in SPEC if part not in spec]

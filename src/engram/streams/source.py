@@ -54,7 +54,7 @@ class Source:
     def name(self) -> str:
         """Short, for titles: a file's name without its folder."""
         name = self.dataset.name
-        return PurePath(name).stem if name.endswith(".npz") else name
+        return name if name in datasets.names() else PurePath(name.partition("#")[0]).stem
 
     @property
     def class_count(self) -> int:

@@ -1,0 +1,120 @@
+"""Streams of files of one's own: one task a file, in natural order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import engram
+from engram.errors import BadData, BadSetting, UnknownName
+from engram.streams import from_files, rebuild, stream
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    _write(
+        folder / "session1.csv", [(n, "red", "ash") for n in range(10)] + [(n, "blue", "oak") for n in range(50, 60)]
+    )
+    _write(folder / "session2.csv", [(n, "red", "ash") for n in range(5)] + [("", "green", "elm") for _ in range(5)])
+    _write(folder / "session10.csv", [(n, "blue", "fir") for n in range(100, 105)])
+    return folder
+
+
+def _write(path, rows):
+    path.write_text("length,colour,kind\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+
+
+def test_a_file_is_a_task_and_new_labels_are_new_classes(sessions):
+    made = stream(str(sessions), label="kind", standardised=False)
+    assert made.name == "sessions@1"
+    assert made.class_names == ("ash", "elm", "fir", "oak")
+    assert [task.classes for task in made] == [(0, 3), (0, 1), (2,)]
+    assert [(len(task.train) + len(task.validation), len(task.test)) for task in made] == [(16, 4), (8, 2), (4, 1)]
+    x = made[1].train.x
+    assert x.shape[1] == 3  # length, and the two colours of the first file, of which green is none
+    elm = x[4:]
+    first = made.with_validation(0.0)[0].train.x[:, 0]
+    assert elm[:, 0].unique().tolist() == [float(first.double().quantile(0.5))]  # the first file's median
+    assert elm[:, 1:].sum() == 0
+
+
+def test_the_first_files_training_rows_decide_the_scale(sessions):
+    made = from_files(sessions, label="kind").with_validation(0.0)
+    first = made[0].train.x
+    assert first.mean(0).abs().max() < 1e-6
+    assert (first.std(0, correction=0) - 1).abs().max() < 1e-5
+    assert made[2].train.x[:, 0].min() > 2
+
+
+def test_test_rows_are_drawn_by_the_seed(sessions):
+    def tested(seed):
+        return stream(str(sessions), seed=seed, label="kind")[0].test.x.tolist()
+
+    assert tested(0) == tested(0)
+    assert len({str(tested(seed)) for seed in range(5)}) > 1
+
+
+def test_it_is_rebuilt_from_its_spec_while_its_files_are_what_they_were(sessions):
+    made = stream(str(sessions), seed=3, label="kind", tasks=2)
+    again = rebuild(made.spec)
+    assert again.digest() == made.digest()
+    assert again.spec == made.spec
+    _write(sessions / "session2.csv", [(n, "red", "ash") for n in range(6)])
+    with pytest.raises(BadData, match="are not what they were; restore them or make a new stream"):
+        rebuild(made.spec)
+
+
+def test_a_run_on_a_folder(sessions):
+    record = engram.run(str(sessions), "ridge", label="kind", tasks=2)
+    assert len(record.accuracy[-1]) == 2
+    assert record.accuracy[-1][0] == 1.0
+
+
+def test_images_and_arrays(tmp_path):
+    for week, labels in (("week1", "ab"), ("week2", "bc")):
+        for label in labels:
+            (tmp_path / week / label).mkdir(parents=True)
+            for number in range(3):
+                Image.new("L", (4, 4), 255).save(tmp_path / week / label / f"{number}.png")
+    made = from_files(tmp_path, image_size=2)
+    assert made.outline.shape == (1, 2, 2)
+    assert made[0].train.batch(slice(None))[0].max() == 1.0
+    assert made.class_names == ("a", "b", "c")
+    with pytest.raises(BadData, match="has one folder a class, which is a dataset: say 'engram run split --dataset"):
+        from_files(tmp_path / "week1")
+    np.savez(tmp_path / "week1.npz", x=np.eye(4), y=[0, 0, 1, 1])
+    assert from_files([tmp_path / "week1.npz"]).outline.shape == (4,)
+
+
+def test_mistakes(sessions, tmp_path):
+    def refused(kind, words, **options):
+        with pytest.raises(kind, match=words):
+            stream(str(sessions), **{"label": "kind", **options})
+
+    refused(BadData, "session1.csv has no labels; name their column", label="")
+    refused(UnknownName, "called 'kin'; did you mean 'kind'", label="kin")
+    refused(UnknownName, "setting of a stream of files called 'lable'", lable="kind")
+    refused(BadSetting, "tasks=4 is not possible with the 3 files", tasks=4)
+    refused(UnknownName, "called 'size'", without="size")
+    (sessions / "notes.md").write_text("words")
+    with pytest.warns(UserWarning, match="notes.md holds no samples and is left out"):
+        assert len(from_files(sessions, label="kind", without="colour")) == 3
+    (sessions / "notes.md").unlink()
+    (sessions / "session3.csv").write_text("length,kind\n1,ash\n2,ash\n")
+    refused(BadData, "session3.csv lacks colour; give the columns of the first file: length, colour")
+    (sessions / "session3.csv").write_text("length,colour,kind\nlong,red,ash\n2,red,ash\n")
+    refused(BadData, "column 'length' held numbers before and holds 'long' in line 2")
+    (sessions / "session3.csv").write_text("length,colour,kind\n1,red,ash\n")
+    refused(BadData, "one row of each class, of which none can be held out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadData, match="has no files to learn from"):
+        from_files(tmp_path / "empty")
+
+
+def test_a_folder_does_not_hide_a_stream(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "split-digits").mkdir()
+    assert stream("split-digits").spec["kind"] == "split"
