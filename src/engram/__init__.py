@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 _PLACES = {
     "run": "engram.api",
+    "compare": "engram.api",
     "stream": "engram.streams",
     "from_arrays": "engram.streams",
     "from_files": "engram.streams",

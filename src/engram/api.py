@@ -1,11 +1,12 @@
-"""Engram from Python: `engram.run` and `engram.register`."""
+"""Engram from Python: `engram.run`, `engram.compare` and `engram.register`."""
 
 from __future__ import annotations
 
 import inspect
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from engram.core import Learner, Stream
@@ -15,10 +16,12 @@ from engram.learners import LEARNERS
 from engram.networks import NETWORKS
 from engram.own import Registry
 from engram.record import Record
+from engram.reports.comparison import Comparison, comparisons
 from engram.request import Request
 from engram.runs import Run, record_of
 from engram.store import Store
 from engram.streams import STREAMS
+from engram.study import ASKED, BY, Study
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -89,6 +92,43 @@ def run(
     if failed is not None:
         raise of_kind(failed.error_kind, str(failed.error))
     return records[0] if seeds is None else records
+
+
+def compare(
+    stream: Stream | str | Callable[..., Stream],
+    learners: Iterable[str | type[Learner]] | Mapping[Any, Mapping[str, Any]],
+    *,
+    seeds: int | Iterable[int] = 5,
+    by: str = BY,
+    floors: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    **asked: Any,
+) -> Comparison:
+    """Train several learners on one stream and set them beside each other.
+
+    `learners` are names or classes, or a mapping of them to settings of their own: `{"ewc": {"strength": [10, 100]},
+    "si": {}}`. `seeds` are how many, from 0, or a list of them. `by` is the metric that the best row is looked for by;
+    with `floors`, finetune, joint and a third stand beside the rows (`engram.floors`). `asked` is all else that
+    `engram.run` takes: head, protocol, network, …, and settings for every learner that knows them; several values (a
+    list) are a grid for a protocol that selects, and rows of their own for one that does not. What fails is shown as
+    failed.
+    """
+    given = {name: value for name, value in asked.items() if name not in ASKED}
+    own = dict(learners) if isinstance(learners, Mapping) else {}
+    study = Study(
+        [stream],
+        list(learners),
+        list(range(seeds)) if isinstance(seeds, int) else list(seeds),
+        settings=given,
+        own={learner if isinstance(learner, str) else learner.name: settings for learner, settings in own.items()},
+        asked={name: value for name, value in asked.items() if name in ASKED},
+        floors=floors,
+        by=by,
+    )
+    for note in study.notes:
+        warnings.warn(note, stacklevel=2)
+    return comparisons(study.rows, _records(study.runs, store, jobs), by)[0]
 
 
 def _records(runs: Sequence[Run], store: str | os.PathLike[str] | None, jobs: int) -> list[Record]:

@@ -62,7 +62,7 @@ class Setting:
             return _CONVERT[type(self.default)](value)
         except (ValueError, TypeError, OverflowError):
             kind = _KINDS[type(self.default)]
-            raise BadSetting(f"{name}={value!r} is not {kind}; for example {name}={_show(self.default)}") from None
+            raise BadSetting(f"{name}={value!r} is not {kind}; for example {name}={shown(self.default)}") from None
 
     def _check_range(self, name: str, value: Any) -> None:
         if not isinstance(value, (int, float)):
@@ -130,6 +130,17 @@ def apply(owner: Any, values: Mapping[str, Any]) -> None:
         setattr(owner, name, value)
 
 
+def shown(value: Any) -> str:
+    """A value as it is written on a command line.
+
+    >>> shown((256, 256)), shown(True), shown(10.0), shown(1e-3)
+    ('256-256', 'true', '10', '0.001')
+    """
+    if isinstance(value, tuple):
+        return "-".join(map(shown, value))
+    return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
+
+
 def _boolean(value: Any) -> bool:
     words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
     if isinstance(value, bool):
@@ -165,10 +176,6 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
     return value
-
-
-def _show(value: Any) -> str:
-    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 _CONVERT = {bool: _boolean, int: _whole, float: _real, tuple: _wholes, str: _text}

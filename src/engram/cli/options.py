@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from engram.errors import BadSetting
+from engram.seeds import seed_list as seed_list
 
 if TYPE_CHECKING:
     from engram.store import Store
@@ -49,35 +47,6 @@ def numbers(option: str, text: str, separator: str) -> list[int]:
         raise BadSetting(
             f"{option} {text!r} is not a list of whole numbers; write it as 0{separator}1{separator}2"
         ) from None
-
-
-MOST_SEEDS = 10_000
-
-
-def seed_list(text: str) -> list[int]:
-    """Each seed once: a run that is counted twice would make results look surer than they are.
-
-    >>> seed_list("0-3,7")
-    [0, 1, 2, 3, 7]
-    """
-    seeds = [seed for part in text.split(",") for seed in _seeds(text, part.strip())]
-    twice = next((seed for seed, times in Counter(seeds).items() if times > 1), None)
-    if twice is not None:
-        raise BadSetting(f"--seeds {text!r} has the seed {twice} twice; give each seed once")
-    if len(seeds) > MOST_SEEDS:
-        raise BadSetting(f"--seeds {text!r} are {len(seeds)} seeds; give at most {MOST_SEEDS}")
-    return seeds
-
-
-def _seeds(text: str, part: str) -> Sequence[int]:
-    """A seed, or all from one to another."""
-    bounds = re.fullmatch(r"(\d+)-(\d+)", part, re.ASCII)
-    if bounds and int(bounds[1]) <= int(bounds[2]):
-        return range(int(bounds[1]), min(int(bounds[2]), int(bounds[1]) + MOST_SEEDS) + 1)
-    try:
-        return [int(part)]
-    except ValueError:
-        raise BadSetting(f"--seeds {text!r} is not a list of whole numbers; write it as 0,1,2 or 0-4") from None
 
 
 def number(option: str, text: str | None) -> int | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engram.papers.paper import Answer, Experiment
     from engram.record import Record
     from engram.reports.content import Section, Table
+    from engram.study import Study
 
 
 def console() -> Any:
@@ -149,6 +150,18 @@ def print_records(records: list[Record], store: str) -> None:
     print_runs(console(), records)
     print_choices(console(), records)
     say(f"kept in {store} as {', '.join(record.key[:10] for record in records)}")
+
+
+def print_comparisons(study: Study, records: list[Record], as_json: bool) -> None:
+    """Several methods beside each other, stream by stream."""
+    from engram.reports.comparison import comparisons
+    from engram.reports.comparison_text import print_compared
+
+    found = comparisons(study.rows, records, study.by)
+    if as_json:
+        print_json({"comparisons": [comparison.to_dict() for comparison in found]})
+    else:
+        print_compared(console(), found)
 
 
 def advise(records: list[Record]) -> None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from engram.cli import run_options as asked
-from engram.cli.options import (
-    STORE,
-    Figure,
-    Jobs,
-    Json,
-    Place,
-    Planned,
-    Seeds,
-    check_figure,
-    labelled,
-    number,
-    numbers,
-    pairs,
-    seed_list,
+from engram.cli.asking import study_of
+from engram.cli.options import STORE, Figure, Jobs, Json, Place, Planned, Seeds, check_figure
+from engram.cli.output import (
+    advise,
+    draw,
+    leave,
+    others_printing,
+    print_comparisons,
+    print_json,
+    print_records,
+    runs_object,
+    warn,
 )
-from engram.cli.output import advise, draw, leave, others_printing, print_json, print_records, runs_object
 from engram.cli.planning import show_plan
 from engram.cli.training import execute, workers
+
+if TYPE_CHECKING:
+    from engram.record import Record
+    from engram.runs import Run
+    from engram.study import Study
 
 
 def run(
@@ -44,46 +48,52 @@ def run(
     offline: asked.OfflineOption = None,
     device: asked.DeviceOption = "cpu",
     precision: asked.PrecisionOption = None,
+    floors: asked.FloorsOption = False,
+    by: asked.ByOption = None,
     jobs: Jobs = 0,
     store: Place = STORE,
     figure: Figure = "",
     plan: Planned = False,
     as_json: Json = False,
 ) -> None:
-    """Train one learner on one stream, for one or several seeds."""
-    from engram.request import Request
-
+    """Train learners on streams, for one or several seeds, and compare them."""
     check_figure(figure)
-    shortcuts = {"epochs": epochs, "batch": batch, "rate": rate, "precision": precision}
-    given = pairs([*(settings or []), *(f"{name}={value}" for name, value in shortcuts.items() if value is not None)])
-    dataset, of_stream = labelled(stream, dataset, label)
-    request = Request(
-        stream,
-        learner,
-        head=head,
-        protocol=protocol,
-        network=network,
-        dataset=dataset,
-        tasks=number("--tasks", tasks),
-        stream_seed=number("--stream-seed", stream_seed),
-        curve=numbers("--curve", curve, "-"),
-        references=references,
-        offline=offline,
-        evaluate=evaluate,
-        device=device,
-        settings={**given, **of_stream},
-    )
+    options = locals()
     with others_printing():
-        wanted = request.runs(seed_list(seeds))
+        study = study_of(options)
+        alone = _asks_for_one(study) and by is None
+        wanted = _runs(study, alone)
     if plan:
         show_plan(wanted, store, workers(wanted, jobs), as_json)
         return
     records = execute(wanted, store, jobs)
+    if alone:
+        _show_one(records, store, as_json)
+    else:
+        print_comparisons(study, records, as_json)
+    if figure:
+        draw(records, figure, as_json)
+    leave(records)
+
+
+def _asks_for_one(study: Study) -> bool:
+    """Whether it is one learner on one stream, as it is set: several values of its settings are a protocol's to choose
+    from, unless they were written as its own."""
+    several = [value for own in study.own.values() for value in own.values() if isinstance(value, list)]
+    return len(study.streams) == len(study.learners) == 1 and not study.floors and not several
+
+
+def _runs(study: Study, alone: bool) -> list[Run]:
+    if alone:
+        return study.single().runs(study.seeds)
+    for note in study.notes:
+        warn(note)
+    return study.runs
+
+
+def _show_one(records: list[Record], store: str, as_json: bool) -> None:
     if as_json:
         print_json(runs_object(records))
     else:
         print_records(records, store)
         advise(records)
-    if figure:
-        draw(records, figure, as_json)
-    leave(records)

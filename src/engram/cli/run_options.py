@@ -9,11 +9,17 @@ import typer
 StreamOption = Annotated[
     str,
     typer.Argument(
-        help="A stream such as split-digits or permuted-mnist, yours as streams.py:rotated, or a folder of your files."
+        help="A stream such as split-digits or permuted-mnist, yours as streams.py:rotated, or a folder of your files; "
+        "several with commas."
     ),
 ]
 LearnerOption = Annotated[
-    str, typer.Option("--learner", metavar="NAME", help="The method ('engram list learners'), or yours as mas.py:MAS.")
+    str,
+    typer.Option(
+        "--learner",
+        metavar="NAME,..",
+        help="The method ('engram list learners'), or yours as mas.py:MAS; several with commas are compared.",
+    ),
 ]
 DatasetOption = Annotated[
     str | None, typer.Option("--dataset", metavar="NAME", help="A dataset's name, or the path of a file of your own.")
@@ -24,7 +30,11 @@ LabelOption = Annotated[
 TasksOption = Annotated[str | None, typer.Option("--tasks", metavar="N", help="How many tasks.")]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of learner, network or stream; KEY=A,B makes a grid."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of learner, network or stream; KEY=A,B makes a grid; ewc.KEY=VALUE is for one learner only.",
+    ),
 ]
 NetworkOption = Annotated[
     str | None, typer.Option("--network", metavar="NAME", help="The network; mlp by default. Yours as net.py:Net.")
@@ -66,4 +76,10 @@ DeviceOption = Annotated[
 ]
 PrecisionOption = Annotated[
     str | None, typer.Option("--precision", metavar="float32|bf16", help="Of convolutional networks; bf16 is faster.")
+]
+FloorsOption = Annotated[
+    bool, typer.Option("--floors", help="Beside them finetune, joint, and exemplars-only or ridge: what to be above.")
+]
+ByOption = Annotated[
+    str | None, typer.Option("--by", metavar="METRIC", help="Compare by this metric; average_accuracy by default.")
 ]

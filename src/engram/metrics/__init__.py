@@ -40,6 +40,9 @@ METRICS: dict[str, str] = {
 }
 
 
+LOWER_IS_BETTER = frozenset(name for name, text in METRICS.items() if text.endswith("positive is bad"))
+
+
 def average_accuracy(a: Matrix) -> float:
     """A_T, the mean accuracy over all tasks after the last one (Chaudhry et al. 2018; Veniat et al. 2021, eq. 1).
 

@@ -27,7 +27,7 @@ class Cell(Question):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Contrast:
     """What stands in the cell of a model and a dataset, read by a metric (by default all test samples together);
     `signed` where it is a difference."""
 
@@ -41,7 +41,7 @@ class Comparison:
 class CrossTable(Experiment):
     """Rows are datasets, columns are models. A dataset with overlapping tasks has a second row, for its first task."""
 
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Contrast, ...] = ()
     remarks: Callable[[Cells], list[str]] = lambda cells: []
     twice: tuple[str, ...] = ()  # datasets that are also shown on their first task alone
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from engram.papers.cross_table import FIRST, UNION, Cell, Comparison, CrossTable, of_variant, phases, spans
+from engram.papers.cross_table import FIRST, UNION, Cell, Contrast, CrossTable, of_variant, phases, spans
 from engram.papers.paper import Experiment, Paper
 from engram.papers.pfuelb2018_claims import CLAIMS, gap, remarks
 from engram.papers.published import printed
@@ -101,7 +101,7 @@ def _experiments(name: str, dataset: str | None) -> Sequence[Experiment]:
             claims.get("table3", ()),
             figure=phases,
             about=f"Accuracy on D1 ∪ D2, {MARK}: a bound, not a result.",
-            comparisons=(Comparison("published / ours, chosen by test data", of_variant("prescient")),),
+            comparisons=(Contrast("published / ours, chosen by test data", of_variant("prescient")),),
             remarks=remarks(name),
             twice=(PERMUTED,),
         ),
@@ -119,9 +119,9 @@ def _experiments(name: str, dataset: str | None) -> Sequence[Experiment]:
                 "data, of the first task and then of the second, as the paper does."
             ),
             comparisons=(
-                Comparison("published / ours, stop at 0.99 of the best accuracy on D2", of_variant("realistic")),
-                Comparison("published / ours, stop at 0.999", of_variant("stop at 0.999")),
-                Comparison("ours, strictly realistic", of_variant("strict"), "ours"),
+                Contrast("published / ours, stop at 0.99 of the best accuracy on D2", of_variant("realistic")),
+                Contrast("published / ours, stop at 0.999", of_variant("stop at 0.999")),
+                Contrast("ours, strictly realistic", of_variant("strict"), "ours"),
             ),
             remarks=remarks(name),
             twice=(PERMUTED,),
@@ -147,11 +147,9 @@ def _others(cells: _Cells, where: str, claims: Mapping[str, Any]) -> list[Experi
                 "is not allowed that look."
             ),
             comparisons=(
-                Comparison("prescient − realistic, published / ours", gap("realistic"), signed=True),
-                Comparison(
-                    "prescient − realistic without the rate 1e-5, ours", gap("without 1e-5"), "ours", signed=True
-                ),
-                Comparison("prescient − strictly realistic, ours", gap("strict"), "ours", signed=True),
+                Contrast("prescient − realistic, published / ours", gap("realistic"), signed=True),
+                Contrast("prescient − realistic without the rate 1e-5, ours", gap("without 1e-5"), "ours", signed=True),
+                Contrast("prescient − strictly realistic, ours", gap("strict"), "ours", signed=True),
             ),
         ),
         CrossTable(
@@ -161,7 +159,7 @@ def _others(cells: _Cells, where: str, claims: Mapping[str, Any]) -> list[Experi
             cells.of(TABLES, ("realistic",)),
             figure=phases,
             about="Training on D1 (white), retraining on D2 (grey): accuracy on D1, on D2 and on both; where it stops.",
-            comparisons=(Comparison("published / ours", of_variant("realistic")),),
+            comparisons=(Contrast("published / ours", of_variant("realistic")),),
         ),
         CrossTable(
             "ewc",
@@ -171,7 +169,7 @@ def _others(cells: _Cells, where: str, claims: Mapping[str, Any]) -> list[Experi
             figure=phases,
             about="The paper calls D-EWC simply EWC; the other is ours. Prescient and realistic choose by test data.",
             comparisons=tuple(
-                Comparison(f"ours, {variant}", of_variant(variant), "ours")
+                Contrast(f"ours, {variant}", of_variant(variant), "ours")
                 for variant in ("prescient", "realistic", "strict")
             ),
             twice=(PERMUTED,),

@@ -25,8 +25,8 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
     """One line a method: accuracy, forgetting, memory, compute and time, mean ± standard deviation over seeds."""
     for stream in dict.fromkeys(record.stream for record in records):
         here = [record for record in records if record.stream == stream]
-        print_wrapped(console, _title(stream, here), "bold")
-        table = _table()
+        print_wrapped(console, comparison_title(stream, here), "bold")
+        table = plain_table()
         several = len({record.marked_protocol for record in here}) > 1
         for name in ("learner", *(["protocol"] if several else []), "head"):
             table.add_column(name, no_wrap=True)
@@ -35,9 +35,9 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
             table.add_column(name, justify="right", no_wrap=True)
         for group in by_method(here):
             names = [group[0].learner, *([group[0].marked_protocol] if several else []), group[0].head]
-            table.add_row(*map(_cell, [*names, *_comparison_cells(group)]))
+            table.add_row(*map(cell, [*names, *comparison_cells(group)]))
         console.print(table)
-        _print_searches(console, here)
+        print_searches(console, here)
         console.print()
     print_wrapped(console, "accuracy: on the test data of all tasks after the last one, mean over tasks.", "dim")
     print_wrapped(
@@ -45,17 +45,17 @@ def print_comparison(console: Console, records: Sequence[Record]) -> None:
     )
     for head in dict.fromkeys(record.head for record in records):
         print_wrapped(console, f"{HEADS[head]}.", "dim")
-    _print_warnings(console, records)
+    print_warnings(console, records)
 
 
-def _print_searches(console: Console, records: Sequence[Record]) -> None:
+def print_searches(console: Console, records: Sequence[Record]) -> None:
     for group in by_method(records):
         compute = _compute(cost_spreads(group))
         if "with the search" in compute:
             print_wrapped(console, f"{group[0].learner}, {group[0].protocol}: compute {compute}")
 
 
-def _title(stream: str, records: Sequence[Record]) -> str:
+def comparison_title(stream: str, records: Sequence[Record]) -> str:
     tasks = max(len(record.rows) for record in records)
     protocols = ", ".join(sorted({record.marked_protocol for record in records}))
     counts = [_count(tasks, "task")] if tasks else []
@@ -72,7 +72,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _comparison_cells(group: Sequence[Record]) -> list[str]:
+def comparison_cells(group: Sequence[Record]) -> list[str]:
     unfinished = [record.status for record in group if record.status != "done"]
     if len(unfinished) == len(group):
         return [unfinished[0], "", "", "", ""]
@@ -94,15 +94,15 @@ def print_runs(console: Console, records: Sequence[Record]) -> None:
     print_wrapped(console, " · ".join([*title, *_thinned(records)]), "bold")
     tasks = max(len(record.rows) for record in records)
     shown = min(tasks, _most_tasks(console.width))
-    table = _table()
+    table = plain_table()
     table.add_column("seed", justify="right")
     for task in range(tasks - shown + 1, tasks + 1):
         table.add_column(f"task {task}" if shown <= 6 else str(task), justify="right")
     table.add_column("average" if tasks else "status", justify="right")
     for record in records:
-        table.add_row(*map(_cell, [record.seed, *_final_cells(record, tasks, shown)]))
+        table.add_row(*map(cell, [record.seed, *_final_cells(record, tasks, shown)]))
     console.print(table)
-    _print_warnings(console, records)
+    print_warnings(console, records)
     if shown < tasks:
         print_wrapped(console, f"test accuracy after task {tasks}: its last {shown} tasks; --json has all", "dim")
     _print_spreads(console, records)
@@ -143,7 +143,7 @@ def _compute(costs: Mapping[str, Mapping[str, float]]) -> str:
     return quantity(kept, "FLOP") + (f", {quantity(all_, 'FLOP')} with the search" if all_ > kept else "")
 
 
-def _print_warnings(console: Console, records: Sequence[Record]) -> None:
+def print_warnings(console: Console, records: Sequence[Record]) -> None:
     for warning in dict.fromkeys(f"* {r.protocol}: {r.warning}" for r in records if r.warning):
         print_wrapped(console, warning)
     for layers in dict.fromkeys(record.uncounted for record in records if record.uncounted):
@@ -177,7 +177,7 @@ def _note(value: Any) -> str:
 
 def print_wrapped(console: Console, text: str, style: str = "") -> None:
     """A sentence, broken between words where the line ends."""
-    console.print(_cell(text, style))
+    console.print(cell(text, style))
 
 
 def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -187,13 +187,13 @@ def print_mapping(console: Console, title: str, rows: Sequence[Mapping[str, Any]
         for row in rows:
             _print_unaligned(console, {name: value for name, value in row.items() if value not in (None, "")})
         return
-    table = _table()
+    table = plain_table()
     for name in rows[0] if rows else []:
         numbers = all(isinstance(row[name], (int, float)) for row in rows)
         justify: JustifyMethod = "right" if numbers else "left"
-        table.add_column(_cell(name), overflow="fold", justify=justify, no_wrap=name in NAMES)
+        table.add_column(cell(name), overflow="fold", justify=justify, no_wrap=name in NAMES)
     for row in rows:
-        table.add_row(*("" if value is None else _cell(value) for value in row.values()))
+        table.add_row(*("" if value is None else cell(value) for value in row.values()))
     console.print(table)
 
 
@@ -213,11 +213,11 @@ def _narrowest(rows: Sequence[Mapping[str, Any]]) -> int:
 def print_rows(console: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Cells under a header in which names may come more than once."""
     print_wrapped(console, title, "bold")
-    table = _table()
+    table = plain_table()
     for place, name in enumerate(header):
-        table.add_column(_cell(name), overflow="fold", justify="right" if place else "left", no_wrap=place == 0)
+        table.add_column(cell(name), overflow="fold", justify="right" if place else "left", no_wrap=place == 0)
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*map(cell, row))
     console.print(table)
 
 
@@ -261,10 +261,10 @@ def written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _cell(value: object, style: str = "") -> Text:
+def cell(value: object, style: str = "") -> Text:
     """Everything that is shown goes through here: nothing in it is markup, nothing in it steers a terminal."""
     return Text(harmless(value), style)
 
 
-def _table() -> Table:
+def plain_table() -> Table:
     return Table(header_style="bold", box=None, pad_edge=False)
