@@ -8,6 +8,7 @@ import typer
 
 from engram.cli.options import STORE, Figure, Json, Place, check_figure, one_run, open_store
 from engram.cli.output import console, draw, others_printing, print_json, print_records, runs_object, say
+from engram.cli.watching import look_on
 from engram.errors import UnknownName
 
 
@@ -29,11 +30,19 @@ def list_(
     print_list(console(), what, rows)
 
 
-def runs(store: Place = STORE, as_json: Json = False) -> None:
+def runs(
+    store: Place = STORE,
+    watch: Annotated[bool, typer.Option("--watch", help="Look on while other commands train, until they end.")] = False,
+    as_json: Json = False,
+) -> None:
     """Every run in the store and how it stands."""
     from engram.reports.listing import print_store, run_row
 
-    entries = open_store(store, must_exist=True).runs()
+    place = open_store(store, must_exist=True)
+    if watch:
+        look_on(place, as_json)
+        return
+    entries = place.runs()
     if as_json:
         print_json({"runs": [run_row(entry) for entry in entries]})
     elif entries:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from engram.execute.board import drive
 from engram.execute.here import Here
+from engram.execute.noted import Noted, notes
 from engram.execute.processes import Processes
 from engram.execute.progress import Progress, Silence
 from engram.execute.tidying import clean_up, tidy
@@ -16,7 +17,7 @@ from engram.own import file_name
 from engram.runs import Run, code_of, without_code
 from engram.store import Store
 
-__all__ = ["Progress", "Silence", "clean_up", "default_jobs", "execute", "tidy"]
+__all__ = ["Progress", "Silence", "clean_up", "default_jobs", "execute", "notes", "tidy"]
 
 
 def default_jobs() -> int:
@@ -26,21 +27,21 @@ def default_jobs() -> int:
 
 def execute(runs: Sequence[Run], store: Store, jobs: int = 1, progress: Progress | None = None) -> None:
     """Grow what the runs ask for. Each ends in the store as done or failed; one that fails stops no other."""
-    progress = progress or Silence()
     unique = list({run.key: run for run in runs}.values())
     _say_what_changed(unique, store)
     for run in unique:
         store.add_run(run.key, run.to_json())
     walks = [Walk(run) for run in unique]
-    progress.begin(sum(run.size() for run in unique))
+    noted = Noted(progress or Silence(), store.folder, walks)
+    noted.begin(sum(run.size() for run in unique))
     here = [walk for walk in walks if jobs == 1 or _only_here(walk.run)]
     try:
         if len(here) < len(walks):
-            drive([walk for walk in walks if walk not in here], store, progress, Processes(store, jobs))
+            drive([walk for walk in walks if walk not in here], store, noted, Processes(store, jobs))
         if here:
-            drive(here, store, progress, Here(store))
+            drive(here, store, noted, Here(store))
     finally:
-        progress.end()
+        noted.end()
     tidy(store)
 
 

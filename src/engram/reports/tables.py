@@ -14,6 +14,7 @@ from rich.text import Text
 from engram.record import Record
 from engram.reports.harmless import harmless
 from engram.reports.summary import by_method, cost_spreads, done, machines, metric_spreads
+from engram.reports.words import count
 
 NAMES = ("name", "setting", "key", "method", "ours")  # columns that are never broken
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -58,18 +59,14 @@ def print_searches(console: Console, records: Sequence[Record]) -> None:
 def comparison_title(stream: str, records: Sequence[Record]) -> str:
     tasks = max(len(record.rows) for record in records)
     protocols = ", ".join(sorted({record.marked_protocol for record in records}))
-    counts = [_count(tasks, "task")] if tasks else []
-    seeds = _count(len({r.seed for r in records}), "seed")
+    counts = [count(tasks, "task")] if tasks else []
+    seeds = count(len({r.seed for r in records}), "seed")
     return " · ".join([stream, *counts, f"protocol {protocols}", seeds, *_thinned(records)])
 
 
 def _thinned(records: Sequence[Record]) -> list[str]:
     """What was measured, where it was not everything: metrics of the time before the end may not be defined."""
     return [f"evaluated: {', '.join(e)}" for e in [dict.fromkeys(r.evaluate for r in records)] if set(e) != {"all"}]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def comparison_cells(group: Sequence[Record]) -> list[str]:
