@@ -17,7 +17,6 @@ BOUND = (
 PAPER = "* realistic: chosen by test data of the first task, then of the second, as in the paper"
 MISTAKES = [
     (("run", "split-digits", "--learner", "ewc", "--protocol", "realistic"), "streams of two tasks, this one has 5"),
-    (("run", "d5-5a-digits", "--learner", "ridge", "--protocol", "prescient"), "learner 'ridge' has none"),
     ((*PLAIN, "--set", "widths=10,12"), "'sequential' takes one network, and widths has several values"),
     ((*REALISTIC, "--set", "stop_fraction=0"), "stop_fraction=0.0 is out of range"),
     ((*REALISTIC, "--set", "stop_fraction=1.5"), "stop_fraction=1.5 is out of range"),

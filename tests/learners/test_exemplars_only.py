@@ -18,11 +18,15 @@ def _accuracy(learner, lessons):
 
 
 def test_it_recognises_digits_after_the_last_task(make, teach, digits_lessons):
-    assert _accuracy(teach(make("exemplars-only"), digits_lessons), digits_lessons) > 0.75
+    plain = _accuracy(teach(make("exemplars-only"), digits_lessons), digits_lessons)
+    assert plain > 0.75
+    mapped = teach(make("exemplars-only", map="patches", strength=1e-3), digits_lessons)
+    assert _accuracy(mapped, digits_lessons) > plain
 
 
-def test_the_exemplars_are_all_of_the_state(make, teach, digits_lessons):
-    learner = teach(make("exemplars-only", exemplars=4), digits_lessons)
+@pytest.mark.parametrize("kind", ["plain", "patches"])
+def test_the_exemplars_are_all_of_the_state(kind, make, teach, digits_lessons):
+    learner = teach(make("exemplars-only", exemplars=4, map=kind), digits_lessons)
     state = learner.state()
     assert itemise(state) == {"exemplars": 40 * 64 + 40 * 8, "total": 40 * 64 + 40 * 8}
     assert state.tensors["exemplars.x"].dtype == torch.uint8
@@ -37,8 +41,9 @@ def test_a_hundred_digits_take_less_than_100_kilobytes(teach):
     assert itemise(learner.state())["total"] < 100_000
 
 
-def test_a_loaded_learner_scores_the_same_bits(make, teach, snapshot, digits_lessons):
-    learner, heir = teach(make("exemplars-only"), digits_lessons[:2]), make("exemplars-only")
+@pytest.mark.parametrize("kind", ["plain", "patches"])
+def test_a_loaded_learner_scores_the_same_bits(kind, make, teach, snapshot, digits_lessons):
+    learner, heir = teach(make("exemplars-only", map=kind), digits_lessons[:2]), make("exemplars-only", map=kind)
     heir.load(snapshot(learner))
     x, _ = digits_lessons[0].validation.batch(slice(None))
     assert torch.equal(heir.predict(x), learner.predict(x))

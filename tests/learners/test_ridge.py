@@ -84,10 +84,16 @@ def test_on_a_map_it_solves_the_normal_equations_of_all_tasks(kind, make, teach,
 def test_a_map_of_patches_recognises_more_digits(make, teach, digits_lessons):
     right = {}
     for kind in ("plain", "patches"):
-        learner = teach(make("ridge", map=kind, features=300, width=8.0), digits_lessons)
+        learner = teach(make("ridge", map=kind, features=300), digits_lessons)
         x, y = (torch.cat(parts) for parts in zip(*(each.validation.batch(slice(None)) for each in digits_lessons)))
         right[kind] = (torch.tensor(learner.columns())[learner.predict(x).argmax(1)] == y).double().mean().item()
     assert right["patches"] > right["plain"] > 0.7
+
+
+def test_on_filters_the_order_of_tasks_and_joint_training_give_the_same_bits(make, teach, digits_lessons):
+    once = _by_class(teach(make("ridge", map="filters", filters=8), [Lesson.union(digits_lessons)]))
+    for order in (digits_lessons, digits_lessons[::-1]):
+        assert torch.equal(_by_class(teach(make("ridge", map="filters", filters=8), order)), once)
 
 
 def test_before_a_map_has_seen_anything_nothing_is_said(make, digits_lessons):

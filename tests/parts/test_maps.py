@@ -47,8 +47,8 @@ def test_waves_are_cosines_whose_width_is_a_multiple_of_the_median_distance():
 
 def test_answers_are_of_length_1_and_do_not_see_brightness():
     made, x = _map("filters", (1, 28, 28), waves=0), _split((1, 28, 28)).x
-    assert made.filters.mean((1, 2, 3)).abs().max() < 1e-6
-    assert torch.allclose(made(x).norm(dim=1), torch.ones(len(x)), atol=1e-5)
+    assert torch.allclose(made(x).norm(dim=1), torch.ones(len(x)), atol=1e-2)
+    assert made.filters.mean((1, 2, 3)).abs().max() < 2**-12
     assert made(x).shape[1] == made.inputs == 2 * 6 * 7 * 7
 
 
@@ -60,7 +60,7 @@ def test_patches_are_pieces_of_what_was_seen_and_not_flat_ones():
     pieces = torch.nn.functional.unfold(x[:1], 7)[0].t()
     pieces = torch.nn.functional.normalize(pieces - pieces.mean(1, keepdim=True), dim=1)
     nearest = (made.filters.flatten(1) @ pieces.t()).max(1).values
-    assert torch.allclose(nearest, torch.ones(5), atol=1e-5)
+    assert torch.allclose(nearest, torch.ones(5), atol=1e-3)
 
 
 def test_images_of_one_colour_have_features_too():
@@ -75,7 +75,7 @@ def test_a_state_holds_what_the_seed_does_not_give(kind, kept):
     one, other = _map(kind, (1, 8, 8)), Map(kind, (1, 8, 8), 6, 20, 2.0, 0)
     state = State(one.tensors(), one.plain())
     assert sum(tensor.numel() for tensor in state.tensors.values()) == kept
-    assert not other.is_ready
+    assert other.is_ready == (kind == "filters")
     other.load(state.tensors, state.plain)
     assert other.is_ready
     x = _split((1, 8, 8)).x
@@ -87,7 +87,15 @@ def test_operations_and_memory_are_those_of_the_layers():
     answers = 2 * 6 * 3 * 49 * 14 * 14
     assert made.flops() == answers + 2 * made.inputs * 20
     assert made.least_bytes() >= 4 * made.inputs * 20
-    assert Map("patches", (3, 28, 28), 6, 20, 2.0, 0).look(_split((3, 28, 28))) == 30 * (answers + 2 * 30 * made.inputs)
+    assert Map("waves", (3, 28, 28), 6, 20, 2.0, 0).look(_split((3, 28, 28))) == 2 * 30 * 30 * 3 * 28 * 28
+
+
+@pytest.mark.parametrize("kind", ["filters", "patches"])
+def test_features_of_images_are_the_same_to_the_bit_in_whatever_batch(kind):
+    made, x = _map(kind, (1, 28, 28), waves=300), _split((1, 28, 28), 70, seed=5).x
+    together = made(x)
+    for size in (1, 3, 64):
+        assert torch.equal(torch.cat([made(part) for part in x.split(size)]), together)
 
 
 @pytest.mark.parametrize("size, found", [(4, (3, 1)), (8, (3, 1)), (16, (5, 2)), (28, (7, 2)), (64, (7, 2))])

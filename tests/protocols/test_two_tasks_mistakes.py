@@ -54,9 +54,11 @@ def test_a_stream_of_other_than_two_tasks(name):
 
 
 @pytest.mark.parametrize("name", ["realistic", "prescient"])
-def test_a_learner_without_rates(name):
-    assert refusal(learner="ridge", protocol=name) == (
-        f"the protocol '{name}' chooses rates, and learner 'ridge' has none"
+def test_a_learner_without_rates_is_retrained_once(name):
+    assert prepare("d5-5a-digits", "ridge", protocol=name).size() == 1 + 1
+    assert prepare("d5-5a-digits", "ridge", protocol=name, settings={"strength": [0.1, 1.0]}).size() in (2 + 1, 2 + 2)
+    assert refusal(learner="ridge", protocol=name, start="best") == (
+        "start=best goes back to an earlier step of the first task, which learner 'ridge' cannot; choose start=last"
     )
 
 

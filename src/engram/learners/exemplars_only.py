@@ -2,7 +2,8 @@
 
 At a task's end a few samples of each class are kept. The classifier is kernel ridge regression on fixed random
 convolution features of everything kept, with small affine warps of it where the samples are images. Features, warps
-and solution follow from the seed and the exemplars, so the exemplars are all of the state.
+and solution follow from the seed and the exemplars, so the exemplars are all of the state: a map of patches (see
+`parts/maps.py`) cuts them from the exemplars.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from engram.networks import Blueprint
 from engram.parts.augmentation import affine_copies
 from engram.parts.exemplars import ExemplarMemory, mof, uniform
 from engram.parts.kernel import KernelRidge, RandomFeatures, is_image
+from engram.parts.maps import PLAIN, Map, MapSettings
 from engram.parts.outputs import OutputLayer
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
@@ -43,8 +45,10 @@ class ExemplarsOnly(Learner):
     points = setting(
         8000, "exemplars and copies together: beyond it fewer copies are made (time grows with the cube)", at_least=1
     )
-    filters = setting(32, "images: random convolution filters", at_least=1)
+    filters = setting(32, "images: convolution filters", at_least=1)
     features = setting(500, "other samples: random features", at_least=1)
+    map = MapSettings.map
+    width = setting(4.0, "maps: width of the kernel, in medians of the squared distances between points", above=0)
     strength = setting(1e-2, "weight of the penalty on the solution", above=0)
 
     def __init__(self, outline: Outline, seed: int = 0, network: Blueprint | None = None, **settings: Any):
@@ -53,6 +57,7 @@ class ExemplarsOnly(Learner):
         self.outline, self.seed = outline, seed
         draw = generator(seed, "initialisation", "features")
         self.phi = RandomFeatures(outline.shape, self.filters, self.features, draw)
+        self.mapped = None if self.map == PLAIN else Map(self.map, outline.shape, self.filters, 0, 1.0, seed)
         self.memory = ExemplarMemory()
         self.outputs = OutputLayer("growing", outline.classes)
         self.done: int | None = None
@@ -107,7 +112,8 @@ class ExemplarsOnly(Learner):
                 f"the equations have no finite solution at task {lesson.index + 1} ({lesson.name}); "
                 f"raise the strength (now {self.strength:g})"
             )
-        self.operations += len(solution.points) * self.phi.flops() + solution.flops()
+        flops = self.phi.flops() if self.mapped is None else self.mapped.flops()
+        self.operations += len(solution.points) * flops + solution.flops()
 
     def solution(self) -> KernelRidge | None:
         """The classifier that the exemplars give; None while there are none."""
@@ -115,7 +121,11 @@ class ExemplarsOnly(Learner):
             x, y = self._augmented(self.memory.split())
             columns = torch.tensor(list(self.memory.counts()))
             labels = (y[:, None] == columns).int().argmax(1)
-            self._solution = KernelRidge(self.phi(x), labels, len(columns), self.strength)
+            if self.mapped is None:
+                self._solution = KernelRidge(self.phi(x), labels, len(columns), self.strength)
+            else:
+                self.mapped.look(self.memory.split())
+                self._solution = KernelRidge(self.mapped(x), labels, len(columns), self.strength, self.width)
         return self._solution
 
     def _augmented(self, kept: Split) -> tuple[Tensor, Tensor]:
@@ -135,7 +145,7 @@ class ExemplarsOnly(Learner):
         scores = torch.zeros(len(x), len(columns))
         known = {label: place for place, label in enumerate(self.memory.counts())}
         if solution is not None:
-            found = solution.scores(self.phi(x))
+            found = solution.scores(self.phi(x) if self.mapped is None else self.mapped(x))
             for k, label in enumerate(columns):
                 if label in known:
                     scores[:, k] = found[:, known[label]]

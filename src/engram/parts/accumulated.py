@@ -126,10 +126,12 @@ class Accumulated(Learner):
                 self._choose(lesson, held)
             self._accumulate(lesson, chunks[self.done])
             self.done += 1
+        if self.done == len(chunks):
+            if not len(held):
+                self._choose(lesson, held)
+            self._finish(lesson)
+            self.done += 1  # solved: whoever goes on from here does not do it again
         yield Step(len(chunks), len(chunks))
-        if not len(held):
-            self._choose(lesson, held)
-        self._finish(lesson)
         self.done = None
 
     def _begin(self, lesson: Lesson) -> None:
@@ -153,7 +155,7 @@ class Accumulated(Learner):
         phi = self.phi(x) if self.mapped is None else _with_ones(rounded(self.mapped(x)))
         if not phi.isfinite().all():
             raise BadData(f"task {lesson.index + 1} ({lesson.name}) has samples that are not numbers; take them out")
-        targets = torch.nn.functional.one_hot(self._places(y), self.moment.shape[1]).to(phi.dtype)
+        targets = torch.nn.functional.one_hot(self._places(lesson, y), self.moment.shape[1]).to(phi.dtype)
         if self.mapped is None:
             self.gram.addmm_(phi.t(), phi)
             self.moment.addmm_(phi.t(), targets)
@@ -163,7 +165,7 @@ class Accumulated(Learner):
             self.moment.add_(phi.t() @ targets)
         self.operations += len(x) * (self.features_flops() + 2 * self.moment.numel())
 
-    def _places(self, y: Tensor) -> Tensor:
+    def _places(self, lesson: Lesson, y: Tensor) -> Tensor:
         return self.outputs.active(0, "all")[1][y]
 
     def _choose(self, lesson: Lesson, rows: Tensor) -> None:
@@ -172,14 +174,14 @@ class Accumulated(Learner):
         if self.chosen is not None or len(self.candidates()) == 1 or len(lesson.classes) < 2 or not len(held):
             return
         solutions = [self.solve(value) for value in self.candidates()]
-        right = self._count_right(solutions, held)
+        right = self._count_right(lesson, solutions, held)
         self.chosen = right.index(max(right))
 
-    def _count_right(self, solutions: Sequence[Tensor | None], held: Split) -> list[int]:
+    def _count_right(self, lesson: Lesson, solutions: Sequence[Tensor | None], held: Split) -> list[int]:
         """How many of these samples each solution has right; −1 where there is none."""
         right = [-1 if solution is None else 0 for solution in solutions]
         for x, y in held.batches(CHUNK):
-            features, places = self.features_of(x), self._places(y)
+            features, places = self.features_of(x), self._places(lesson, y)
             for number, solution in enumerate(solutions):
                 if solution is not None:
                     right[number] += int(((features @ solution).argmax(1) == places).sum())

@@ -1,6 +1,7 @@
 """Kernel ridge regression on fixed random features: a classifier that is solved, not trained.
 
-The kernel is exp(−‖a − b‖²/w) with w the median of the squared distances between the points (the median rule).
+The kernel is exp(−‖a − b‖²/w) with w the median of the squared distances between the points (the median rule), or a
+multiple of it.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ class RandomFeatures:
 class KernelRidge:
     """Coefficients a of Σᵢ k(x, xᵢ) aᵢ that solve (K + strength·I) a = one-hot targets."""
 
-    def __init__(self, points: Tensor, labels: Tensor, classes: int, strength: float):
-        """`labels` are columns 0 … classes − 1."""
+    def __init__(self, points: Tensor, labels: Tensor, classes: int, strength: float, medians: float = 1.0):
+        """`labels` are columns 0 … classes − 1; the width is so many `medians`."""
         self.points, self.norms = points, points.square().sum(1)
         distances = self._distances(points)
-        self.width = median_distance(distances)
+        self.width = medians * median_distance(distances)
         system = torch.exp(distances.double().div_(-self.width))
         system.diagonal().fill_(1 + strength)
         factor, trouble = torch.linalg.cholesky_ex(system)

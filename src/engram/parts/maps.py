@@ -5,9 +5,13 @@
     patches  the same of its answers to filters that are patches of the first task's images
 
 Answers are split into their positive and negative parts and averaged over squares that overlap; of that the square root
-is taken, and the whole is brought to length 1. Samples that are no images have waves only. The width of the waves is
-a multiple of the median of the squared distances between samples of the first task: beside the patches that is all that
-is looked at before learning begins. Waves can be rounded to multiples of 2⁻⁵: sums of their products are then exact.
+is taken, and the whole is brought to length 1. Samples that are no images have waves of themselves; their width
+follows the distances between samples of the first task. That, and patches, is all that is looked at before
+learning begins: `filters` of images look at nothing.
+
+Where images are convolved, what is multiplied is rounded so far that float32 adds up the products exactly (for numbers
+from 0 to 1): then a sample's features do not depend on the batch that it comes in. Waves can be rounded, too, to
+multiples of 2⁻⁵, so that sums of their products are exact.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ from engram.settings import setting
 
 PLAIN = "plain"
 MAPS = ("waves", "filters", "patches")
+FURTHEST = 2.0  # the squared distance between answers that have nothing in common
 GRID = 2.0**-5
+PIXELS, WEIGHTS, ANSWERS, DIRECTIONS = 2.0**-8, 2.0**-12, 2.0**-10, 2.0**-8  # what is multiplied are multiples of these
 POOL = 4  # side of the squares, which overlap by half
 LEAST = 0.3  # a patch deviates by at least this share of what all numbers of the samples do, if there are such ones
 SPARE = 8  # places that are looked at for every patch
@@ -48,7 +54,10 @@ class MapSettings:
     )
     filters = setting(64, "map=filters or patches: how many", at_least=1)
     width = setting(
-        4.0, "maps: width of the waves, in medians of the squared distances between samples of the first task", above=0
+        2.0,
+        "maps: width of the waves; in medians of the squared distances between samples of the first task, or, where "
+        f"images are convolved, in {FURTHEST:g}, the furthest that answers can be apart",
+        above=0,
     )
 
 
@@ -56,30 +65,36 @@ class Map:
     """What turns a batch into features. It follows from the seed and from what `look` has seen."""
 
     def __init__(self, kind: str, shape: tuple[int, ...], filters: int, waves: int, width: float, seed: int):
-        """`width` is in medians. With no waves the features are the answers, or the sample itself."""
+        """With no waves the features are the answers, or the sample itself."""
         self.kind, self.shape, self.count, self.waves, self.factor, self.seed = kind, shape, filters, waves, width, seed
         self.convolves = kind in ("filters", "patches") and is_image(shape)
         self.side, self.stride = sides(shape) if self.convolves else (0, 0)
-        self.filters = torch.empty(0)
-        self.width = 0.0  # 0 until `look`
+        self.filters = torch.empty(0)  # random ones are drawn when they are first needed
+        self.width = FURTHEST * width if self.convolves else 0.0  # 0 until `look`
         self._random: tuple[Tensor, Tensor] | None = None  # directions and phases of the waves
 
-    def look(self, samples: Split) -> int:
-        """At some samples, once: patches are cut from them, and the width fitted to them. The operations it took."""
-        some = torch.arange(0, len(samples), math.ceil(len(samples) / LOOK))
-        x, _ = samples.batch(some)
-        self._random = None
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is nothing to look at."""
         if self.convolves:
-            self.filters = self._cut(x) if self.kind == "patches" else self._drawn()
-        if not self.waves:
+            return self.kind == "filters" or len(self.filters) > 0
+        return self.width > 0 or not self.waves
+
+    def look(self, samples: Split) -> int:
+        """At some samples, once: patches are cut from them, or the width fitted to them. The operations it took."""
+        x, _ = samples.batch(torch.arange(0, len(samples), math.ceil(len(samples) / LOOK)))
+        self._random = None
+        if self.kind == "patches" and self.convolves:
+            self.filters = self._cut(x)
+        if self.convolves or not self.waves:
             return 0
         points = self.answers(x)
         self.width = self.factor * median_distance(squared_distances(points, points))
-        return len(x) * (self._answer_flops() + 2 * points.numel())
+        return 2 * len(x) * points.numel()
 
-    def _drawn(self) -> Tensor:
+    def _draw(self) -> None:
         draw = generator(self.seed, "initialisation", "filters")
-        return _normal(torch.randn(self.count, self.shape[0], self.side, self.side, generator=draw))
+        self.filters = _normal(torch.randn(self.count, self.shape[0], self.side, self.side, generator=draw))
 
     def _cut(self, x: Tensor) -> Tensor:
         """Patches at random places, flat ones only where there are not enough others."""
@@ -101,26 +116,25 @@ class Map:
         if not self.waves:
             return found
         directions, phases = self._directions(found.shape[1])
-        return torch.addmm(phases, found, directions).cos_()
+        return (found @ directions).mul_(math.sqrt(2 / self.width)).add_(phases).cos_()
 
     def answers(self, x: Tensor) -> Tensor:
         """What the waves are made of."""
         if not self.convolves:
             return x.flatten(1)
-        found = F.conv2d(x, self.filters, stride=self.stride, padding=self.side // 2)
+        if not len(self.filters):
+            self._draw()
+        found = F.conv2d(rounded(x.clone(), PIXELS), self.filters, stride=self.stride, padding=self.side // 2)
         both = torch.cat([found.relu(), found.neg_().relu_()], 1)
-        return F.normalize(F.avg_pool2d(both, POOL, POOL // 2, padding=1).sqrt_().flatten(1), dim=1)
+        pooled = F.avg_pool2d(both, POOL, POOL // 2, padding=1).sqrt_().flatten(1)
+        return rounded(F.normalize(pooled, dim=1), ANSWERS)
 
     def _directions(self, inputs: int) -> tuple[Tensor, Tensor]:
         if self._random is None:
             draw = generator(self.seed, "initialisation", "waves")
-            directions = torch.randn(inputs, self.waves, generator=draw).mul_(math.sqrt(2 / self.width))
+            directions = rounded(torch.randn(inputs, self.waves, generator=draw), DIRECTIONS)
             self._random = directions, 2 * math.pi * torch.rand(self.waves, generator=draw)
         return self._random
-
-    @property
-    def is_ready(self) -> bool:
-        return self.width > 0 or (not self.waves and (len(self.filters) > 0 or not self.convolves))
 
     @property
     def inputs(self) -> int:
@@ -151,14 +165,13 @@ class Map:
         return {"map.filters": self.filters} if self.kind == "patches" and len(self.filters) else {}
 
     def plain(self) -> dict[str, Any]:
-        return {"map": {"width": self.width}} if self.width else {}
+        return {} if self.convolves or not self.width else {"map": {"width": self.width}}
 
     def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
-        self.width, self._random = plain.get("map", {}).get("width", 0.0), None
-        if self.convolves and self.kind == "filters":
-            self.filters = self._drawn()
-        else:
+        if self.convolves and self.kind == "patches":
             self.filters = canonical(tensors["map.filters"].clone()) if "map.filters" in tensors else torch.empty(0)
+        elif not self.convolves:
+            self.width = plain.get("map", {}).get("width", 0.0)
 
 
 def made_map(shape: tuple[int, ...], seed: int, settings: Mapping[str, Any]) -> Map | None:
@@ -180,15 +193,15 @@ def sides(shape: tuple[int, ...]) -> tuple[int, int]:
     return max(3, min(7, least // 4 // 2 * 2 + 1)), 2 if least >= 16 else 1
 
 
-def rounded(waves: Tensor) -> Tensor:
-    """Multiples of 2⁻⁵, in place."""
-    return waves.div_(GRID).round_().mul_(GRID)
+def rounded(values: Tensor, grid: float = GRID) -> Tensor:
+    """Multiples of this power of 2, in place."""
+    return values.div_(grid).round_().mul_(grid)
 
 
 def _normal(filters: Tensor) -> Tensor:
     """Of mean 0 and length 1: a filter that answers to brightness alone tells little."""
     filters = filters - filters.mean((1, 2, 3), keepdim=True)
-    return canonical(F.normalize(filters.flatten(1), dim=1).view(filters.shape))
+    return rounded(canonical(F.normalize(filters.flatten(1), dim=1).view(filters.shape)), WEIGHTS)
 
 
 def _steps(size: int, side: int, stride: int, padding: int) -> int:

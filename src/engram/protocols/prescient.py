@@ -38,10 +38,11 @@ class Prescient(TwoTasks):
         ranking = by_highest({k: outcomes[k] for k in grown(outcomes)}, "union")
         chosen = ranking.best
         stop = outcomes[chosen].steps[moment_of_highest(outcomes[chosen], "union")]
-        candidates = [{**chosen_of(first[k]), "second_rate": rate} for k in places for rate in self.second_rate]
+        rates = {k: self.rates(first[k].last.settings) for k in places}
+        candidates = [{**chosen_of(first[k]), **rate} for k in places for rate in rates[k]]
         decisions = decision("best accuracy on both tasks, test data", candidates, ranking.scores, chosen)
         return Kept((second[chosen].parent, second[chosen]), stop, len(ranking.ties), tuple(decisions))
 
     def size(self, roots: int, tasks: int, grid: Grid) -> int:
         first = roots * len(grid)
-        return first * (1 + len(self.second_rate)) + (first if self.start == "best" else 0)
+        return first * (1 + len(self.rates(grid[0]))) + (first if self.start == "best" else 0)

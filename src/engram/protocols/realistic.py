@@ -63,8 +63,7 @@ class Realistic(TwoTasks):
         by_second = by_stop(retrained, self.second_curve if self.strict else "union_at_stop", moments)
         last = by_second.best
         on_second = f"accuracy on {'the second task' if self.strict else 'both tasks'} at the stop, {self._data}"
-        rates = [{"second_rate": rate} for rate in self.second_rate]
-        decisions += decision(on_second, rates, by_second.scores, last)
+        decisions += decision(on_second, self.rates(first[chosen].last.settings), by_second.scores, last)
         ties = len(by_first.ties) + len(by_second.ties)
         return Kept((starts[0], second[last]), outcomes[last].steps[moments[last]], ties, tuple(decisions))
 
@@ -73,7 +72,7 @@ class Realistic(TwoTasks):
         return "held-out data" if self.strict else "test data"
 
     def size(self, roots: int, tasks: int, grid: Grid) -> int:
-        return roots * len(grid) + len(self.second_rate) + (1 if self.start == "best" else 0)
+        return roots * len(grid) + len(self.rates(grid[0])) + (1 if self.start == "best" else 0)
 
 
 def _measured(outcomes: Sequence[Outcome], curve: str) -> dict[int, Outcome]:

@@ -1,7 +1,8 @@
 """What prescient and realistic selection share (Pfülb et al. 2018): two tasks, and a grid for each of them.
 
 The first task D1 is trained once for every network and every setting, the second (retraining on D2) goes on from there
-with every `second_rate`. While training, accuracies are measured every few steps, on test and on validation data.
+with every `second_rate`; once, if a learner has no rate. While training, accuracies are measured every few steps, on
+test and on validation data.
 """
 
 from __future__ import annotations
@@ -44,8 +45,11 @@ class TwoTasks(Protocol):
                 f"the protocol '{self.name}' is for streams of two tasks, this one has {tasks}; "
                 "choose a stream such as d5-5a, or --protocol task-level"
             )
-        if "iterations" not in learner_settings(learner):
-            raise BadSetting(f"the protocol '{self.name}' chooses rates, and learner '{learner}' has none")
+        if self.start == "best" and "iterations" not in learner_settings(learner):
+            raise BadSetting(
+                f"start=best goes back to an earlier step of the first task, which learner '{learner}' cannot; choose "
+                "start=last"
+            )
         if self.start == "best" and any(settings["schedule"] != "constant" for settings in grid):
             raise BadSetting(
                 "start=best goes on from the middle of the first task, which with schedule=linear is not what a "
@@ -77,4 +81,11 @@ class TwoTasks(Protocol):
 
     def retrainings(self, start: Node, settings: Mapping[str, Any]) -> list[Node]:
         """The second task from there, with these settings and every rate."""
-        return [start.child([1], {**settings, "rate": rate}, every=self.every) for rate in self.second_rate]
+        return [start.child([1], {**settings, **rate}, every=self.every) for rate in self._rates(settings)]
+
+    def rates(self, settings: Mapping[str, Any]) -> list[dict[str, float]]:
+        """What retraining is chosen from, after a first task with these settings."""
+        return [{"second_rate": own["rate"]} if own else {} for own in self._rates(settings)]
+
+    def _rates(self, settings: Mapping[str, Any]) -> list[dict[str, float]]:
+        return [{"rate": rate} for rate in self.second_rate] if "rate" in settings else [{}]
