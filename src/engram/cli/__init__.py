@@ -14,6 +14,7 @@ from engram import __version__
 from engram.cli import data, exporting, looking, training
 from engram.cli.once import Once
 from engram.cli.output import say, warn
+from engram.cli.report import report
 from engram.cli.run import run
 from engram.cli.standard import standard_streams
 from engram.errors import EngramError, Stopped
@@ -32,6 +33,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.runs,
     looking.show,
     exporting.export,
+    report,
     training.resume,
     looking.clean,
     looking.check,

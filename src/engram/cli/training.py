@@ -15,6 +15,7 @@ from engram.cli.options import (
     Place,
     Planned,
     check_figure,
+    check_file,
     check_folder,
     open_store,
     resume_command,
@@ -33,6 +34,7 @@ from engram.cli.output import (
     warn,
 )
 from engram.cli.planning import show_plan
+from engram.cli.report import Out, write_report
 from engram.errors import EngramError, Stopped
 
 if TYPE_CHECKING:
@@ -40,12 +42,21 @@ if TYPE_CHECKING:
     from engram.runs import Run
 
 
-def demo(jobs: Jobs = 0, store: Place = STORE, figure: Figure = "engram-demo.png", as_json: Json = False) -> None:
-    """Eight learners on real digits, three seeds: table and figure."""
+def demo(
+    jobs: Jobs = 0,
+    store: Place = STORE,
+    figure: Figure = "engram-demo.png",
+    out: Out = "engram-demo.html",
+    as_json: Json = False,
+) -> None:
+    """Eight learners on real digits, three seeds: table, figure, report."""
     from engram.demo import demo_runs
+    from engram.reports.summary import done
 
     check_figure(figure)
-    records = execute(demo_runs(), store, jobs)
+    check_file("--out", out)
+    wanted = demo_runs()
+    records = execute(wanted, store, jobs)
     if as_json:
         print_json({"runs": [labelled(record) for record in records]})
     else:
@@ -53,6 +64,10 @@ def demo(jobs: Jobs = 0, store: Place = STORE, figure: Figure = "engram-demo.png
 
         print_comparison(console(), records)
     draw(records, figure, as_json)
+    if done(records):
+        about = write_report(records, {run.key: run.to_json() for run in wanted}, out)
+        if not as_json:
+            say(f"report: {about['report']}")
     leave(records)
 
 

@@ -1,0 +1,106 @@
+"""What was asked and how it was done, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engram.protocols import protocol_class
+from engram.record import Record
+from engram.reports.tables import HEADS
+from engram.reports.web.methods import LEVEL, Topic
+from engram.streams import kinds
+
+Specs = Mapping[str, Mapping[str, Any]]  # what was asked for, by the key of the run
+
+
+def title(topics: Sequence[Topic]) -> str:
+    return f"{_who(topics)} on {listed([topic.name for topic in topics], 3)}"
+
+
+def _who(topics: Sequence[Topic]) -> str:
+    labels = list(dict.fromkeys(method.label for topic in topics for method in topic.methods))
+    return f"{len(labels)} learners" if len(labels) > 3 else listed(labels)
+
+
+def question(topics: Sequence[Topic]) -> str:
+    learners = {method.label for topic in topics for method in topic.methods}
+    tasks = sorted({topic.tasks for topic in topics})
+    what = counted(tasks[0], "task") if len(tasks) == 1 else f"{tasks[0]} to {tasks[-1]} tasks"
+    verb, whom = ("do", "them") if len(learners) > 1 else ("does", "it")
+    return f"What {verb} {_who(topics)} keep of {what} learned one after another, and what does that cost {whom}?"
+
+
+def protocol_words(topic: Topic, specs: Specs) -> list[tuple[str, list[str]]]:
+    """The stream, who chose what by which data, how accuracies are read, and what is repeated."""
+    records = topic.records
+    protocols = [_protocol(name, records) for name in dict.fromkeys(r.protocol for r in records)]
+    heads = [f"{HEADS[head][0].upper()}{HEADS[head][1:]}.{_whose(topic, head)}" for head in _heads(records)]
+    return [
+        ("Stream", [_stream(topic)]),
+        ("Protocol", [*protocols, *_held_out(records, specs)]),
+        ("Reading", [*heads, *_thinned(records)]),
+        ("Seeds", [_seeds(records)]),
+    ]
+
+
+def _stream(topic: Topic) -> str:
+    spec = topic.records[0].stream_spec
+    kind = kinds().get(spec.get("kind", ""))
+    about = f": {kind.help}" if kind else ""
+    return f"{counted(topic.tasks, 'task')}{about}."
+
+
+def _protocol(name: str, records: Sequence[Record]) -> str:
+    own = next(record for record in records if record.protocol == name)
+    mark = f" * {own.warning[0].upper()}{own.warning[1:]}." if own.warning else ""
+    return f"{name}: {protocol_class(name).help}.{mark}"
+
+
+def _heads(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(record.head for record in records))
+
+
+def _whose(topic: Topic, head: str) -> str:
+    """Which methods are read in this way, where not all are."""
+    if len(_heads(topic.records)) == 1:
+        return ""
+    return f" So read: {listed([m.label for m in topic.methods if m.first.head == head])}."
+
+
+def _held_out(records: Sequence[Record], specs: Specs) -> list[str]:
+    shares = {specs[record.key]["validation"] for record in records if record.key in specs}
+    held = sorted(share for share in shares if share)
+    if not held:
+        return []
+    shown = listed([f"{share:.0%}" for share in held])
+    return [f"Where data is held out to choose by, it is {shown} of every class's training data."]
+
+
+def _thinned(records: Sequence[Record]) -> list[str]:
+    when = [name for name in dict.fromkeys(record.evaluate for record in records) if name != "all"]
+    return [f"Not everything was measured after every task: {listed(when)}."] if when else []
+
+
+def _seeds(records: Sequence[Record]) -> str:
+    seeds = sorted({record.seed for record in records})
+    if len(seeds) == 1:
+        return f"One ({seeds[0]}): nothing says how much of a difference is luck, and there are no intervals."
+    named = listed(list(map(str, seeds)), 12)
+    return (
+        f"{len(seeds)} ({named}). Intervals are {LEVEL:.0%} intervals of the mean over seeds (Student's t), "
+        "one learner at a time."
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 99) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"]), listed(["a", "b", "c"], 2)
+    ('a', 'a and b', 'a, b and c', 'a, b and 1 more')
+    """
+    shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

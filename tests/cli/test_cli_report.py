@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def trained(engram, train):
+    said = train("split-digits", "ridge", "--seeds", "0,1", "--json")
+    assert said.code == 0
+    return [run["key"] for run in said.json["runs"]]
+
+
+def test_all_runs_are_one_page(engram, trained):
+    said = engram("report")
+    assert (said.code, said.err) == (0, "")
+    assert said.out == f"report: {Path('report.html').resolve()}\n"
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "ridge on split-digits@1" in text
+    assert "engram run split-digits@1 --tasks 5 --learner ridge" in text
+
+
+def test_json_says_what_was_written(engram, trained):
+    said = engram("report", trained[0][:10], "--out", "folder/one.html", "--json")
+    written = Path("folder/one.html")
+    expected = {
+        "report": str(written.resolve()),
+        "bytes": written.stat().st_size,
+        "runs": 1,
+        "failed": 0,
+        "unfinished": 0,
+    }
+    assert said.json == expected
+    assert trained[0][:10] in written.read_text(encoding="utf-8")
+    assert trained[1][:10] not in written.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--store", "nowhere"), "there is no store in 'nowhere'"),
+        (("zzz",), "no run in engram-store begins with 'zzz'"),
+        (("--out", "."), "--out '.' cannot be written (Is a directory); choose another place"),
+        (("--out", "/proc/page.html"), "--out '/proc/page.html' cannot be written"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(engram, trained, words, sentence):
+    said = engram("report", *words)
+    assert (said.code, said.out) == (2, "")
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert not Path("report.html").exists()
+
+
+def test_without_a_finished_run_there_is_nothing_to_report(engram, train):
+    assert train("split-digits", "finetune", "--rate", "1e30", "--tasks", "1").code == 1
+    said = engram("report")
+    assert (said.code, said.out) == (2, "")
+    assert "there is no finished run in engram-store to report; 'engram runs' shows" in said.err
+
+
+def test_a_failed_run_is_on_the_page_beside_the_others(engram, train, trained):
+    assert train("split-digits", "finetune", "--rate", "1e30").code == 1
+    assert engram("report", "--json").json["failed"] == 1
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "1 of 1 failed" in text
+    assert "the loss became nan" in text
+
+
+def test_hostile_names_of_classes_and_files_stay_text(engram, train):
+    x, y = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32), np.arange(40) % 4
+    names = np.array([HOSTILE, "=cmd()", "\u202eeman", "plain"])
+    path = "<img src=x onerror=alert(2)>.npz"
+    np.savez(path, x_train=x, y_train=y, x_test=x + 0.5, y_test=y, classes=names)
+    assert train("split", "ridge", "--dataset", path, "--tasks", "2").code == 0
+    assert engram("report").code == 0
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in text
+    assert "<img" not in text
+    assert "\u202e" not in text
+    assert "%27=cmd()" in text or "'=cmd()" in text
