@@ -14,7 +14,7 @@ from engram.reports.summary import done
 from engram.request import Request
 from engram.runs import Run
 
-STOPPED = "stopped_after_steps"
+STOPPED, KILOBYTES = "stopped_after_steps", "kilobytes"
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Answer:
             return {"mean": max((r.seconds for r in finished), default=float("nan")) / 60, "std": float("nan"), "n": 1}
         if metric == STOPPED:
             return spread([float(record.stop) for record in finished if record.stop is not None])
+        if metric == KILOBYTES:
+            return spread([record.bytes["total"] / 1000 for record in finished])
         return spread([record.metrics().get(metric, float("nan")) for record in finished])
 
     def mean(self, metric: str = "average_accuracy") -> float:
@@ -99,6 +101,10 @@ class Claim:
 
 def at_least(label: str, value: float, metric: str = "average_accuracy") -> Claim:
     return Claim(f"{label}: {metric.replace('_', ' ')} ≥ {value:g}", lambda rows: rows[label].mean(metric) >= value)
+
+
+def at_most(label: str, value: float, metric: str) -> Claim:
+    return Claim(f"{label}: {metric.replace('_', ' ')} ≤ {value:g}", lambda rows: rows[label].mean(metric) <= value)
 
 
 @dataclass(frozen=True)
