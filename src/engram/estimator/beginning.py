@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from engram.estimator.choosing import bytes_of, choose, is_closed
 from engram.estimator.closed_mind import ClosedMind
+from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.knowledge import Knowledge
 from engram.estimator.mind import Mind
 from engram.estimator.preparation import Preparation, RawRows
 
 
-def begin(
-    rows: RawRows, learner: str, memory: int | str | None, network: str | None, seed: int, settings: Mapping[str, Any]
-) -> Knowledge:
-    """Before it has learned these rows, which decide what there is to decide."""
+class Wanted(NamedTuple):
+    """What was asked for: the parameters of a classifier."""
+
+    learner: str
+    memory: int | str | None
+    network: str | None
+    seed: int
+    settings: Mapping[str, Any]
+
+
+def begin(rows: RawRows, classes: int, wanted: Wanted) -> Knowledge:
+    """Before it has learned these rows of so many classes, which decide what there is to decide."""
     preparation = Preparation.of(rows)
     x = preparation(rows)
-    room, given, why = bytes_of(memory), dict(settings), "asked for"
+    room, given, why = bytes_of(wanted.memory), dict(wanted.settings), "asked for"
+    learner = wanted.learner
     if learner == "auto":
-        taken = choose(x.shape[1:], len(x), room)
-        learner, given, why = taken.learner, {**taken.settings, **given}, taken.why
+        learner, found, why = choose(x, classes, room)
+        given = {**found, **given}
     if not is_closed(learner) or given.get("features"):
         preparation = preparation.scaled_by(x)
-    mind: Mind
-    if is_closed(learner):
-        mind = ClosedMind.fresh(learner, given, x[0].size)
-    else:
-        from engram.estimator.network_mind import NetworkMind
+        x = preparation(rows)
+    mind = _mind(learner, given, x, room, wanted)
+    return Knowledge(preparation, mind, {"learner": mind.learner, "settings": mind.settings, "why": why})
 
-        mind = NetworkMind.fresh(learner, given, x.shape[1:], network, seed, len(x))
-    return Knowledge(preparation, mind, {"learner": mind.learner, "settings": given, "why": why})
+
+def _mind(learner: str, given: dict[str, Any], x: NumpyArray, room: int | None, wanted: Wanted) -> Mind:
+    if is_closed(learner):
+        return ClosedMind.fresh(learner, given, x, wanted.seed)
+    from engram.estimator.network_mind import NetworkMind  # here, because the closed forms do without torch's networks
+
+    return NetworkMind.fresh(learner, given, x, wanted.network, wanted.seed, room)

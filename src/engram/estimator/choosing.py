@@ -6,7 +6,12 @@ from typing import Any, NamedTuple
 
 from engram.errors import BadSetting
 from engram.estimator.closed_forms import CLOSED_FORMS
+from engram.estimator.fixed_point import NumpyArray
+from engram.parts.kernel import is_image
 
+MANY = 500  # rows of a first session from which on random features of numbers pay
+OF_ROWS, OF_IMAGES = 500, 1000  # random features
+KEPT = 1000  # images of each class that a network should be able to rehearse
 UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "B": 1}
 
 
@@ -18,9 +23,19 @@ class Taken(NamedTuple):
     why: str
 
 
-def choose(shape: tuple[int, ...], rows: int, room: int | None) -> Taken:
-    """For rows of this shape, of which the first session has so many, within so many bytes for kept samples."""
-    return Taken("slda", {}, "solved from exact sums of the rows: forgets nothing, needs no tuning")
+def choose(x: NumpyArray, classes: int, room: int | None) -> Taken:
+    """For the prepared rows of a first session that has so many classes, with so many bytes for kept samples."""
+    shape, each = x.shape[1:], x[0].nbytes
+    kept = 0 if room is None else room // each
+    if is_image(shape) and kept >= KEPT * classes:
+        return Taken("finetune", {}, f"a network that rehearses: images, and room for {kept} of them")
+    if is_image(shape):
+        why = f"solved from exact sums of {OF_IMAGES} random features of images"
+        return Taken("slda", {"features": OF_IMAGES}, why)
+    if len(x) >= MANY:
+        why = f"solved from exact sums of {OF_ROWS} random features: {len(x)} rows are enough for more than lines"
+        return Taken("slda", {"features": OF_ROWS}, why)
+    return Taken("slda", {}, f"solved from exact sums of the numbers themselves: {len(x)} rows are few")
 
 
 def is_closed(learner: str) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from engram.errors import BadInput
 from engram.estimator import columns, labels
-from engram.estimator.beginning import begin
+from engram.estimator.beginning import Wanted, begin
 from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.knowledge import Knowledge
 from engram.estimator.preparation import RawRows
@@ -92,7 +92,8 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
         rows = self._read(X, reset=anew)
         found = labels.read(y, _count(rows))
         before = None if anew else self._knowledge
-        known = before or begin(rows, self.learner, self.memory, self.network, self.seed, self._settings)
+        wanted = Wanted(self.learner, self.memory, self.network, self.seed, self._settings)
+        known = before or begin(rows, len(np.unique(found)), wanted)
         after = known.learned(known.preparation(rows), found, _session("learn", len(found)))
         after.history[-1]["seconds"] = round(time.perf_counter() - started, 3)
         self._know(after, before)
@@ -184,6 +185,8 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> RawRows:
         """Rows as numbers or columns, with as many features, of the same names, as the first session's."""
+        if isinstance(X, Mapping):
+            return self._read_by_name(X, reset)
         if columns.is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return columns.read(X)
@@ -198,6 +201,14 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
                 f"rows have the shape {shape} and had {self._known().preparation.shape} in the first session"
             )
         return rows
+
+    def _read_by_name(self, X: Mapping[str, Any], reset: bool) -> RawRows:
+        """A table without pandas or polars: {name: values}, its columns in any order."""
+        if reset:
+            self.feature_names_in_, self.n_features_in_ = np.array(list(X), dtype=object), len(X)
+        elif not hasattr(self, "feature_names_in_"):
+            raise BadInput("the first session was an array, whose columns have no names; give arrays from now on")
+        return columns.by_name(X, list(self.feature_names_in_))
 
 
 def _count(rows: RawRows) -> int:

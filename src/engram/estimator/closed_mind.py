@@ -11,40 +11,52 @@ import numpy as np
 from engram import memory
 from engram.errors import BadInput
 from engram.estimator.closed_forms import CLOSED_FORMS, Scores
+from engram.estimator.features import Waves
 from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.mind import Mind
 from engram.estimator.moments import Moments
 from engram.estimator.sums import Sums
 from engram.transform import under
 
-AT_ONCE = 1 << 22  # scores that are computed at a time
+AT_ONCE = 1 << 20  # scores that are computed at a time
+BLOCK = 8192  # rows that are learned at a time
 
 
 class ClosedMind(Mind):
     """`ridge` or `slda`. One partial_fit or a hundred, in any order: the same bits."""
 
-    def __init__(self, learner: str, settings: Mapping[str, Any], sums: Sums):
+    def __init__(self, learner: str, settings: Mapping[str, Any], sums: Sums, waves: Waves | None = None):
         self.learner, self.settings = learner, dict(settings)
         self.form = CLOSED_FORMS[learner](**settings)
-        self.sums = sums
+        self.sums, self.waves = sums, waves
 
     @staticmethod
-    def fresh(learner: str, settings: Mapping[str, Any], width: int) -> ClosedMind:
-        memory.require(8 * 5 * width * width, f"learner '{learner}' on {width} numbers a row", "give it fewer columns")
-        return ClosedMind(learner, settings, Sums(width))
+    def fresh(learner: str, settings: Mapping[str, Any], x: NumpyArray, seed: int) -> ClosedMind:
+        """Before it learns these rows, to which random features are fitted."""
+        count = CLOSED_FORMS[learner](**settings).features
+        width = count or x[0].size
+        memory.require(8 * 5 * width * width, f"learner '{learner}' on {width} numbers a row", "give it fewer of them")
+        return ClosedMind(learner, settings, Sums(width), Waves.fitted(count, x, seed) if count else None)
 
     def learned(self, x: NumpyArray, y: NumpyArray, places: NumpyArray) -> ClosedMind:
         sums = self.sums.copy()
         sums.order(places)
-        sums.add(x, y)
-        return ClosedMind(self.learner, self.settings, sums)
+        self._add(sums, x, y, 1)
+        return ClosedMind(self.learner, self.settings, sums, self.waves)
+
+    def _add(self, sums: Sums, x: NumpyArray, y: NumpyArray, sign: int) -> None:
+        for at in range(0, len(x), BLOCK):
+            sums.add(self._features(x[at : at + BLOCK]), y[at : at + BLOCK], sign)
+
+    def _features(self, x: NumpyArray) -> NumpyArray:
+        return x.reshape(len(x), -1) if self.waves is None else self.waves(x)
 
     def forgotten(self, x: NumpyArray, y: NumpyArray) -> ClosedMind:
         """Classes of which no row is left are gone."""
         sums = self.sums.copy()
-        sums.add(x, y, -1)
+        self._add(sums, x, y, -1)
         kept = np.flatnonzero(sums.counts)
-        if sums.totals.digits[:, sums.counts == 0].any():
+        if sums.totals.tidy().digits[:, sums.counts == 0].any():
             raise BadInput(
                 "these rows are not those that were learned of their classes; give them exactly as they were"
             )
@@ -53,7 +65,7 @@ class ClosedMind(Mind):
         if (np.diag(sums.squares.pair()[0]) < 0).any():
             raise BadInput("these rows are not among those that were learned; give them exactly as they were")
         sums.order(kept)
-        return ClosedMind(self.learner, self.settings, sums)
+        return ClosedMind(self.learner, self.settings, sums, self.waves)
 
     @cached_property
     def scores(self) -> Scores:
@@ -64,9 +76,9 @@ class ClosedMind(Mind):
         return self.scores.chosen
 
     def probabilities(self, x: NumpyArray) -> NumpyArray:
-        rows = max(1, AT_ONCE // max(len(self.sums.counts), x.shape[1]))
-        parts = [self.form.probabilities(self.scores.of(x[at : at + rows])) for at in range(0, len(x), rows)]
-        return np.concatenate(parts)
+        rows = max(1, AT_ONCE // max(len(self.sums.counts), self.sums.width))
+        parts = (self._features(x[at : at + rows]) for at in range(0, len(x), rows))
+        return np.concatenate([self.form.probabilities(self.scores.of(part)) for part in parts])
 
     def ready(self) -> None:
         _ = self.scores
@@ -78,11 +90,13 @@ class ClosedMind(Mind):
 
     def plain(self) -> dict[str, Any]:
         chosen = self.scores.chosen if "scores" in vars(self) else {}
-        return {"settings": self.settings, "chosen": chosen}
+        waves = None if self.waves is None else self.waves.plain()
+        return {"settings": self.settings, "chosen": chosen, "waves": waves}
 
     @staticmethod
     def load(learner: str, tensors: Mapping[str, NumpyArray], plain: Mapping[str, Any]) -> ClosedMind:
-        mind = ClosedMind(learner, plain["settings"], Sums.load(tensors))
+        waves = None if plain["waves"] is None else Waves.load(plain["waves"])
+        mind = ClosedMind(learner, plain["settings"], Sums.load(tensors), waves)
         solved = under("scores.", tensors)
         if solved:
             mind.scores = Scores(solved["mean"], solved["weights"], solved["offsets"], plain["chosen"])

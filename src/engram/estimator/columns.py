@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,16 +29,30 @@ def is_frame(x: Any) -> bool:
     return hasattr(x, "columns") and hasattr(x, "dtypes")
 
 
+def by_name(x: Mapping[str, Any], names: Sequence[str]) -> list[TableColumn]:
+    """Columns that are given by name, in the order of the names; there may be no others."""
+    require_names(names, list(x))
+    arrays = [np.asarray(x[name]) for name in names]
+    if len({len(values) for values in arrays}) > 1:
+        raise BadInput("columns have different numbers of values; give each one for every row")
+    _require_rows(len(arrays[0]) if arrays else 0)
+    return [_column(name, values) for name, values in zip(names, arrays)]
+
+
 def read(frame: Any) -> list[TableColumn]:
     """The columns of a frame, in its order."""
     names = [str(name) for name in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise BadInput(f"two columns are called '{twice}'; rename one")
-    if not len(frame):
-        raise BadInput("there are 0 rows (n_samples = 0) in the table; at least 1 is needed")
+    _require_rows(len(frame))
     series = (frame.iloc[:, k] if hasattr(frame, "iloc") else frame.to_series(k) for k in range(len(names)))
     return [_column(name, np.asarray(one)) for name, one in zip(names, series)]
+
+
+def _require_rows(count: int) -> None:
+    if not count:
+        raise BadInput("there are 0 rows (n_samples = 0) in the table; at least 1 is needed")
 
 
 def _column(name: str, values: NumpyArray) -> TableColumn:
@@ -116,7 +130,11 @@ def require_names(names: Sequence[str], given: Sequence[str]) -> None:
     """Refuse a table that lacks columns of the first session or has others, in one sentence."""
     missing, more = [n for n in names if n not in given], [n for n in given if n not in names]
     if missing or more:
-        what = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has {', '.join(more)} more"] * bool(more)
+        what = [f"lacks {_quoted(missing)}"] * bool(missing) + [f"has {_quoted(more)} as well"] * bool(more)
         raise BadInput(
-            f"the table {' and '.join(what)}: it must have the columns of the first session: {', '.join(names)}"
+            f"the table {' and '.join(what)}; it must have the columns of the first session: {_quoted(names)}"
         )
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

@@ -14,6 +14,7 @@ class Mind:
     """Rows are float32; classes are numbers in the sorted order of their labels."""
 
     learner: str  # its name
+    settings: Mapping[str, Any]
     chosen: Mapping[str, float] = {}  # what it decided itself
 
     def learned(self, x: NumpyArray, y: NumpyArray, places: NumpyArray) -> Mind:

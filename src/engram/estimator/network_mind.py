@@ -29,20 +29,24 @@ class NetworkMind(Mind):
     """A learner, and the number by which it knows each class: that of its first appearance."""
 
     def __init__(self, learner: Learner, known: NumpyArray, sessions: int):
-        self.learner, self._learner, self._known, self._sessions = learner.name, learner, known, sessions
+        self.learner, self.settings = learner.name, learner.made_with[1]
+        self._learner, self._known, self._sessions = learner, known, sessions
 
     @staticmethod
     def fresh(
-        learner: str, settings: Mapping[str, Any], shape: tuple[int, ...], network: str | None, seed: int, rows: int
+        learner: str, settings: Mapping[str, Any], x: NumpyArray, network: str | None, seed: int, room: int | None
     ) -> NetworkMind:
+        """Before it learns these rows, with so many bytes to keep some of them."""
         name = NETWORKS.name_of(network or "mlp")
         own, of_network = learner_settings(learner), declared(NETWORKS[name])
         resolve(f"learner '{learner}' or network '{name}'", {**own, **of_network}, settings)
         blueprint = Blueprint.of(name, **{key: value for key, value in settings.items() if key not in own})
         values = resolve(f"learner '{learner}'", own, {key: v for key, v in settings.items() if key in own})
         if "epochs" in own and not {"epochs", "iterations"} & set(settings):
-            values["epochs"] = min(max(round(STEPS * values["batch"] / rows), 1), MOST_EPOCHS)
-        outline = Outline(shape, ())
+            values["epochs"] = min(max(round(STEPS * values["batch"] / len(x)), 1), MOST_EPOCHS)
+        if room is not None and "exemplar_budget" in own and not {"exemplars", "exemplar_budget"} & set(settings):
+            values["exemplar_budget"] = room // x[0].nbytes
+        outline = Outline(tuple(x.shape[1:]), ())
         look_ahead(learner, outline, blueprint, [values])
         made = LEARNERS[learner](outline, seed, blueprint, **values)
         if made.needs_task:

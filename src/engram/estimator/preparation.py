@@ -56,6 +56,7 @@ class Preparation:
         x = self._encoded(rows) if isinstance(rows, list) else self._numbers(rows)
         if self.scale is not None:
             x = (x - self.scale[0]) / self.scale[1]
+        x = x[:, None] if x.ndim == 3 else x  # grey images have one channel
         return np.ascontiguousarray(x, dtype=np.float32)
 
     def _numbers(self, x: NumpyArray) -> NumpyArray:
