@@ -213,7 +213,7 @@ BAD = {
     "other labels": (X, [1, 2] * 3, r"labels were text \('a', 'b'\) and are now whole numbers \(1, 2\)"),
     "mixed labels": (X, np.array([1, "a"] * 3, dtype=object), "labels are of several types"),
     "dates as labels": (X, np.array(["2020-01-01"] * 6, dtype="datetime64[D]"), "Unknown label type: datetime64"),
-    "lists as labels": (X, np.array([(1,), (2,), (3,), None, None, None], dtype=object)[[0, 1, 2] * 2], "Unknown label"),
+    "tuples as labels": (X, [(1, 2)] * 6, "1d array"),
 }
 
 
@@ -254,7 +254,7 @@ def test_ten_thousand_classes_are_not():
     "parameters, words",
     [
         ({"learner": "sldaa"}, "there is no learner 'sldaa'; did you mean 'slda'"),
-        ({"learner": "slda", "shrinkige": 1}, "no setting of learner 'slda' called 'shrinkige'; did you mean 'shrinkage'"),
+        ({"learner": "slda", "shrinkige": 1}, "no setting of learner .slda. .*; did you mean .shrinkage."),
         ({"learner": "slda", "shrinkage": 2}, "shrinkage=2.0 is out of range"),
         ({"learner": "finetune", "width": (3,)}, "'width'; did you mean 'widths'"),
         ({"learner": "pathnet"}, "must be told the task"),

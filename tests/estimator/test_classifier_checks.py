@@ -13,7 +13,7 @@ MODELS = {
     "ridge": ContinualClassifier("ridge"),
     "slda": ContinualClassifier("slda"),
     "auto": ContinualClassifier(),
-    "finetune": ContinualClassifier("finetune", epochs=40, batch=32, rate=0.02, widths=(16,)),
+    "finetune": ContinualClassifier("finetune", iterations=40, batch=64, rate=0.03, widths=(16,)),
 }
 
 

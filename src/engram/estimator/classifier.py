@@ -185,7 +185,7 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> RawRows:
         """Rows as numbers or columns, with as many features, of the same names, as the first session's."""
-        if isinstance(X, Mapping):
+        if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
             return self._read_by_name(X, reset)
         if columns.is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
