@@ -190,6 +190,8 @@ class Learner:
     """
 
     name: ClassVar[str] = ""
+    keeps: ClassVar[str] = ""  # of earlier tasks, in a few words
+    paper: ClassVar[str] = ""  # where it was published
     needs_task: ClassVar[bool] = False
     penalises: ClassVar[bool] = False  # with `strength` 0 it is bit-identical to `finetune`
     bits: ClassVar[int] = 0  # raised by every change of this method alone that changes its bits: part of its keys

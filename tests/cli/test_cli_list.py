@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 import engram as library
+from engram.catalogue import LISTS as LISTED
 
 LISTS = ["datasets", "streams", "learners", "networks", "protocols", "metrics", "papers"]
 SOME = {
@@ -38,11 +39,40 @@ def test_no_metric_is_listed_that_no_command_produces(train, engram, brief_offli
     assert all(value["mean"] is not None for value in produced.values())
 
 
-def test_settings_say_whose_they_are(engram):
-    strengths = [line for line in engram("list", "learners").out.splitlines() if line.startswith("strength")]
-    assert len(strengths) >= 3  # learners that mean different things by it have a line each
-    assert "ewc, online-ewc" in strengths[0]
-    assert sum("ridge" in line for line in strengths) == 1
+def test_learners_are_one_screen(engram, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = engram("list", "learners").out.splitlines()
+    assert len(lines) <= len(LISTED["learners"]()) + 5
+    assert next(line for line in lines if line.startswith("hat ")).split()[-1] == "told"
+    assert next(line for line in lines if line.startswith("ewc ")).endswith("two vectors for every task")
+
+
+def test_one_learner_in_full(engram):
+    said = engram("list", "learners", "ewc")
+    text = " ".join(said.out.split())
+    assert text.startswith("ewc: Elastic weight consolidation (Kirkpatrick et al. 2017)")
+    assert "paper: Kirkpatrick et al.: Overcoming catastrophic forgetting in neural networks, PNAS 2017" in text
+    assert "strength 100.0 λ, the weight of the penalty" in text
+    assert said.out.splitlines()[-1] == "engram run split-digits --learner ewc --set strength=100.0"
+    assert engram("list", "learners", "pi", "--json").json == engram("list", "learners", "si", "--json").json
+
+
+@pytest.mark.parametrize("what", LISTS)
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_one_thing_in_full_fits_the_screen(engram, monkeypatch, what, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+    said = engram("list", what, sorted(SOME[what])[0])
+    assert said.code == 0
+    assert max(map(len, said.out.splitlines())) <= int(columns)
+    assert "\x1b" not in said.out
+
+
+@pytest.mark.parametrize("what, wrong, right", [("learners", "ewx", "ewc"), ("metrics", "lcaa", "lca")])
+def test_an_unknown_name_gets_the_nearest(engram, what, wrong, right):
+    said = engram("list", what, wrong)
+    assert (said.code, said.out) == (2, "")
+    assert said.err == f"engram: there is no {what[:-1]} '{wrong}'; did you mean '{right}'?\n"
 
 
 def test_settings_in_json_have_default_and_help(engram):

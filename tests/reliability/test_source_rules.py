@@ -48,7 +48,7 @@ def test_the_rule_can_fail(line):
 
 
 PRINTING = {f"cli/{name}.py" for name in ("output", "__init__")}
-PRINTING |= {f"reports/{name}.py" for name in ("tables", "listing", "comparison_text", "watching")}
+PRINTING |= {f"reports/{name}.py" for name in ("tables", "listing", "comparison_text", "things", "watching")}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))

@@ -13,7 +13,7 @@ from engram.cli.output import console, print_json, say, waiting, warn, working
 
 def list_(as_json: Json = False) -> None:
     """Every dataset: shape, classes, licence, whether it is here."""
-    list_anything("datasets", as_json)
+    list_anything("datasets", as_json=as_json)
 
 
 def fetch(name: Annotated[str, typer.Argument(help="A dataset's name.")], as_json: Json = False) -> None:

@@ -14,20 +14,27 @@ from engram.errors import UnknownName
 
 def list_(
     what: Annotated[str, typer.Argument(help="datasets, streams, learners, networks, protocols, metrics or papers")],
+    name: Annotated[str | None, typer.Argument(help="One of them, to see it in full.")] = None,
     as_json: Json = False,
 ) -> None:
-    """What there is, with one line of help each."""
+    """What there is, a line each; of one thing everything."""
     from engram.catalogue import LISTS
+    from engram.reports.things import print_detail, print_list
 
     if what not in LISTS:
         raise UnknownName("list of", what, LISTS)
-    rows = LISTS[what]()
-    if as_json:
-        print_json(rows)
-        return
-    from engram.reports.listing import print_list
+    if name is not None:
+        from engram.details import detail
 
-    print_list(console(), what, rows)
+        found = detail(what, name)
+        if as_json:
+            print_json(found)
+        else:
+            print_detail(console(), what, found)
+    elif as_json:
+        print_json(LISTS[what]())
+    else:
+        print_list(console(), what, LISTS[what]())
 
 
 def runs(

@@ -1,5 +1,9 @@
 """Dynamically expandable networks (Yoon et al. 2018, DEN): a perceptron that is retrained in part, widened and split.
 
+A perceptron starts sparse, and every task first finds the part of it that matters for that task and retrains only this
+part. Where that is not enough it gets new units, and units that have drifted too far are split into an old and a new
+one. Every task is predicted by the units that were there at its end.
+
 The first task is trained with an L1 penalty, so that few weights are left. Every later one
 
 1. trains its new output layer alone, sparsely; what its weights reach, layer by layer down, is the part that matters;
@@ -37,6 +41,8 @@ class DEN(Growing):
     """Keeps one network, the stamps of all tasks and their output layers."""
 
     name = "den"
+    keeps = "units of every task"
+    paper = "Yoon, Yang, Lee, Hwang: Lifelong learning with dynamically expandable networks, ICLR 2018"
 
     epochs = replace(Growing.epochs, default=20)  # 4,300 steps of 256 samples of MNIST
     batch = replace(Growing.batch, default=256)

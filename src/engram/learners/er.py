@@ -26,6 +26,8 @@ class ER(GradientLearner):
     """Keeps 15 samples of every class of every task: ER is a ring of them, ER (Reservoir) has buffer=reservoir."""
 
     name = "er"
+    keeps = "15 samples of every class"
+    paper = "Chaudhry et al.: On tiny episodic memories in continual learning, 2019"
     parts = (Replay,)
 
     heads = replace(GradientLearner.heads, default=PER_TASK)

@@ -1,5 +1,9 @@
 """Elastic weight consolidation (Kirkpatrick et al. 2017), one penalty for every finished task.
 
+After a task, the Fisher information says of every parameter how much the task's answers depend on it. While later tasks
+are learned, springs pull the important parameters back to where they were, and leave the others free. Each task adds a
+set of springs of its own, so memory grows with the number of tasks.
+
 Loss of task k:  L_k + strength/2 · Σ_{t<k} Σ_i F_t,i (θ_i − θ*_t,i)²,  F_t the diagonal Fisher information at θ*_t.
 """
 
@@ -23,6 +27,8 @@ class EWC(GradientLearner):
     """Keeps (F_t, θ*_t) of every task."""
 
     name = "ewc"
+    keeps = "two vectors for every task"
+    paper = "Kirkpatrick et al.: Overcoming catastrophic forgetting in neural networks, PNAS 2017"
     parts = (Rehearsal, ClassWeights, Penalty)
     penalises = True
 

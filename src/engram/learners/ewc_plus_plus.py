@@ -1,4 +1,8 @@
-"""EWC++ (Chaudhry et al. 2018, section 4.1): the Fisher information runs along with training, one for all tasks.
+"""EWC with a running Fisher information (Chaudhry et al. 2018, section 4.1, EWC++), one for all tasks.
+
+How much the answers depend on a parameter is estimated while training goes on, from the gradients that are there
+anyway. One running average serves all tasks, newer estimates counting more. So no pass over the data is needed at a
+task's end, and memory does not grow.
 
 Every `interval` steps  F ← α F̂ + (1 − α) F,  F̂ the mean over these steps of the batch's squared gradient; α weighs
 the newest estimate. This is what the authors' code does; in the paper (equation 6 and the words after it) t counts
@@ -26,6 +30,8 @@ class EWCPlusPlus(GradientLearner):
     """Keeps the running F (`fisher`), the stored one (`importance`) and the anchor θ*."""
 
     name = "ewc++"
+    keeps = "three vectors"
+    paper = "Chaudhry, Dokania, Ajanthan, Torr: Riemannian walk for incremental learning, ECCV 2018"
     parts = (Rehearsal, ClassWeights, Penalty)
     penalises = True
 

@@ -37,6 +37,8 @@ class ExemplarsOnly(Learner):
     """What so many stored samples are worth by themselves."""
 
     name = "exemplars-only"
+    keeps = "exemplars"
+    paper = "Prabhu, Torr, Dokania: GDumb, a simple approach that questions our progress, ECCV 2020"
 
     exemplars = setting(10, "samples of every class that are kept", at_least=1)
     sampling = setting("mof", "mof (herding on the random features) or uniform", choices=("mof", "uniform"))

@@ -1,4 +1,9 @@
-"""Plain training on one task after another: what every method is measured against."""
+"""Plain training on one task after another: what every method is measured against.
+
+One network goes on learning, whatever task comes next, and nothing protects what it knew. What earlier tasks had taught
+it is overwritten as far as the new one needs the same weights. How much is lost is the forgetting that every other
+method has to beat.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,8 @@ class Finetune(GradientLearner):
     """
 
     name = "finetune"
+    keeps = "nothing"
+    paper = "McCloskey, Cohen: Catastrophic interference in connectionist networks, 1989"
     parts = (Rehearsal, ClassWeights)
 
     heads = setting(

@@ -1,5 +1,9 @@
 """Gradient episodic memory (Lopez-Paz and Ranzato 2017): a step may not raise the loss on any earlier task's memory.
 
+A few samples of every task are kept. Before each step the gradients on all of these memories are computed, and where
+the step would make one of them worse it is turned, as little as possible, until it does not. Unlike a penalty this lets
+the loss on earlier tasks fall, so that they can become better.
+
 With g the gradient and the rows of G those on the memories: where G g ≥ 0 everywhere g is taken as it is, else
 g + Gᵀv with v the solution of  min ½ vᵀ(G Gᵀ + 1e-3 I)v + (G g)ᵀv,  v ≥ margin: the nearest gradient without conflict.
 """
@@ -28,6 +32,8 @@ class GEM(GradientLearner):
     """Keeps the examples of every task that it saw last. Its bound is one on plain steps: by default it takes those."""
 
     name = "gem"
+    keeps = "samples of every task"
+    paper = "Lopez-Paz, Ranzato: Gradient episodic memory for continual learning, NeurIPS 2017"
     bits = 1  # products in double precision
 
     memory = setting(256, "examples kept of every task, the most recent ones", at_least=1)

@@ -1,4 +1,8 @@
-"""GeppNet (Gepperth and Karaoguz 2016, as compared by Kemker et al. 2018): a self-organising map that keeps all data.
+"""A self-organising map that keeps all data (GeppNet, Gepperth and Karaoguz 2016, as compared by Kemker et al. 2018).
+
+A map of prototypes orders itself by the data, and a linear readout says the class of each place on it. Later on only
+samples change it about which it is unsure or wrong, so that what it knows is left in peace. New samples take turns with
+any of those that were ever seen, all of which are kept.
 
 Base session: first the map alone orders itself, with rate and radius falling exponentially, then map and linear readout
 learn together (`parts/som.py`, `parts/readout.py`). Later sessions: a sample is learned only if it is novel, which is
@@ -37,6 +41,8 @@ class GeppNet(Learner):
     """One step is a block of up to 64 iterations, each of which draws one sample."""
 
     name = "geppnet"
+    keeps = "all data"
+    paper = "Gepperth, Karaoguz: A bio-inspired incremental learning architecture for applied perceptual problems, 2016"
     parts = (Readout,)
 
     map_side = setting(23, "units along a side of the map (Kemker et al., Table S4; originally 30)", at_least=2)

@@ -1,4 +1,4 @@
-"""GeppNet+STM (Gepperth and Karaoguz 2016, as compared by Kemker et al. 2018): GeppNet with a short-term memory.
+"""GeppNet with a short-term memory (GeppNet+STM, Gepperth and Karaoguz 2016, as compared by Kemker et al. 2018).
 
 The first session is GeppNet's. In later ones nothing is learned while awake: novel samples go into a memory of 300, the
 oldest making room. Every so many samples a sleep teaches the memory to map and readout, in random order, after which it
@@ -28,6 +28,8 @@ class GeppNetSTM(GeppNet):
     """GeppNet but for what later sessions do with a sample."""
 
     name = "geppnet+stm"
+    keeps = "all data, 300 samples"
+    paper = "Gepperth, Karaoguz: A bio-inspired incremental learning architecture for applied perceptual problems, 2016"
 
     replay = replace(GeppNet.replay, default=1.0)
     memory_size = setting(300, "samples that the memory holds (from the sizes in Table 2 of Kemker et al.)", at_least=1)

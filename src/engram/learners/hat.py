@@ -1,5 +1,9 @@
 """Hard attention to the task (Serrà et al. 2018): every task learns which units it uses, and later ones leave them be.
 
+Every task learns, together with the weights, a mask over the units: which of them it uses. Gradients of weights between
+units that earlier tasks use are held back, so that their answers stay what they were. A price on new units leaves room
+for later tasks.
+
 A task has an embedding e, one number for each unit; its mask is a = σ(s e) and multiplies the units' outputs. Inside an
 epoch of B batches s rises, s = 1/s_max + (s_max − 1/s_max) b/B, and masks harden; predictions have s = s_max. With
 a_prev the largest mask that any earlier task has for a unit:
@@ -33,6 +37,8 @@ class HAT(PartlyPrivate):
     """Keeps the embedding and the output layer of every task; a_prev follows from the embeddings."""
 
     name = "hat"
+    keeps = "a mask for every task"
+    paper = "Serrà et al.: Overcoming catastrophic forgetting with hard attention to the task, ICML 2018"
     trunk = "finetune"  # withdraws the settings: the trunk is shared unit by unit
     freeze_bn_stats = False
 

@@ -1,4 +1,8 @@
-"""iCaRL (Rebuffi et al. 2017): every class a sigmoid of its own, old ones distilled, prediction by the nearest mean.
+"""Distillation and nearest means of exemplars (iCaRL, Rebuffi et al. 2017): every class a sigmoid of its own.
+
+A few samples of every class are kept, those whose mean is nearest to that of the whole class. While new classes are
+learned, the network also has to give the answers for old ones that it gave before. A sample belongs to the class whose
+kept samples have the nearest mean among the features.
 
 Loss of task k, g the outputs of the network and ĝ those of the network as it was before the task:
 
@@ -34,6 +38,8 @@ class ICaRL(GradientLearner):
     """
 
     name = "icarl"
+    keeps = "exemplars"
+    paper = "Rebuffi, Kolesnikov, Sperl, Lampert: iCaRL, incremental classifier and representation learning, CVPR 2017"
     parts = (Rehearsal,)
 
     exemplars = setting(10, "samples of every class that are kept and rehearsed, unless there is a budget", at_least=0)

@@ -1,4 +1,9 @@
-"""Joint training: keep all data, and after every task train a fresh network on everything seen. The upper bound."""
+"""Joint training on everything seen so far: the upper bound.
+
+All data are kept, and after every task a fresh network is trained on everything seen so far. Where the tasks do not
+contradict each other this is what a method can hope for. It costs the memory of all data, and the time of training on
+them again and again.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,8 @@ class Joint(GradientLearner):
     """Its accuracy on the newest task is the reference a*_k of intransigence (Chaudhry et al. 2018, equation 4)."""
 
     name = "joint"
+    keeps = "all data"
+    paper = "Chaudhry, Dokania, Ajanthan, Torr: Riemannian walk for incremental learning, ECCV 2018"
 
     heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"))
     loss_over = "seen"

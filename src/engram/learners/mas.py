@@ -1,5 +1,9 @@
 """Memory aware synapses (Aljundi et al. 2018): importance is how much a parameter changes what the network says.
 
+A parameter is important if a small change of it changes what the network answers, whatever the right answer is. That is
+measured after every task on its samples, without labels, and summed up. While later tasks are learned important
+parameters are pulled back to where they were.
+
 After a task  Ω ← Ω + mean over its samples of |∂‖f(x)‖²/∂θ|,  θ* ← θ, with f(x) the scores: labels are not needed.
 Loss  L + strength · Σ Ω (θ − θ*)².
 """
@@ -26,6 +30,8 @@ class MAS(GradientLearner):
     """Keeps one pair (Ω, θ*), however many tasks there are."""
 
     name = "mas"
+    keeps = "two vectors"
+    paper = "Aljundi, Babiloni, Elhoseiny, Rohrbach, Tuytelaars: Memory aware synapses, ECCV 2018"
     parts = (Rehearsal, ClassWeights, Penalty)
     penalises = True
 

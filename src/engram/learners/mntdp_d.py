@@ -1,4 +1,8 @@
-"""MNTDP-D: modular networks with a task-driven prior, the deterministic search (Veniat et al. 2021, section 4).
+"""Modular networks with a task-driven prior (MNTDP-D, the deterministic search of Veniat et al. 2021, section 4).
+
+Every task has a path through a library of modules that are never changed again. For a new one the most similar past
+task is looked for, and its path is tried with its last modules replaced by new ones, from none of them to all. The
+candidate that is best on validation data stays, and its new modules join the library.
 
 Every task has a path through a library of frozen modules. For a new task
 
@@ -32,6 +36,8 @@ class MntdpD(Modular):
     """Its `fit` is a search."""
 
     name = "mntdp-d"
+    keeps = "a library of modules"
+    paper = "Veniat et al.: Efficient continual learning with modular networks and task-driven priors, ICLR 2021"
     parts = (Wide,)
 
     def __init__(self, *args: Any, **settings: Any):

@@ -1,4 +1,8 @@
-"""MNTDP-S: modular networks with a task-driven prior, the stochastic search (Veniat et al. 2021, section 4, Alg. 1).
+"""Modular networks with paths found by sampling (MNTDP-S, the stochastic search of Veniat et al. 2021, section 4).
+
+As in `mntdp-d` every task has a path through a library of modules that are never changed again. But the candidates are
+not trained one by one: they share one new module a layer, and a distribution says how likely each path is. Modules and
+distribution learn in turn, until one path is likely enough.
 
 As `mntdp-d`, but the candidates are not trained one by one. All share one new module in each layer, and a distribution
 Γ over paths says where a path leaves that of the nearest task: a categorical at every node. In turn
@@ -30,6 +34,8 @@ class MntdpS(Modular):
     """Its `fit` is a search by sampling."""
 
     name = "mntdp-s"
+    keeps = "a library of modules"
+    paper = "Veniat et al.: Efficient continual learning with modular networks and task-driven priors, ICLR 2021"
     parts = (Sampled,)
 
     schedule = "constant"  # withdraws the setting: there are two things to fit, one after the other

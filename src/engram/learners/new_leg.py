@@ -1,4 +1,9 @@
-"""A new first module for every task; all the rest is shared, the output layer included."""
+"""A new first module for every task; all the rest is shared, the output layer included.
+
+Every task gets a first module of its own, which translates its samples for the rest of the network. All the rest is
+shared, and frozen after the first task unless it is asked to go on learning. It suits tasks that differ in how samples
+look and not in what is to be told apart.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,8 @@ class NewLeg(PartlyPrivate):
     """Veniat et al. 2021, New-leg freeze and New-leg finetune."""
 
     name = "new-leg"
+    keeps = "a module of every task"
+    paper = "Veniat et al.: Efficient continual learning with modular networks and task-driven priors, ICLR 2021"
     bits = 1  # frozen modules are in evaluation mode; the first module is one that the network names
 
     def private(self) -> list[str]:

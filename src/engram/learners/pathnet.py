@@ -1,4 +1,8 @@
-"""PathNet: a genetic search for a path through a grid of modules; afterwards the path is frozen (Fernando et al. 2017).
+"""A genetic search for paths of modules (PathNet, Fernando et al. 2017); a found path is frozen.
+
+Every layer is a row of modules, and a path uses a few in each. While a task is learned a population of paths competes:
+two are trained for a while, and the loser becomes a mutated copy of the winner. In the end the best path is frozen, and
+later tasks may use its modules but not change them.
 
 Every layer has M modules, of which a path has at most N active, and every task has a head of its own. While a task is
 learned there is a population of paths. In each generation two of them, drawn at random, are trained on some batches;
@@ -41,6 +45,8 @@ class PathNet(Learner):
     """A step is a generation."""
 
     name = "pathnet"
+    keeps = "a grid of modules"
+    paper = "Fernando et al.: PathNet, evolution channels gradient descent in super neural networks, 2017"
     needs_task = True
 
     layers = setting(2, "layers of modules", at_least=1)

@@ -23,6 +23,8 @@ class PNN(PartlyPrivate):
     """theta is the present column with its lateral modules and outputs; earlier ones are frozen networks."""
 
     name = "pnn"
+    keeps = "a network for every task"
+    paper = "Rusu et al.: Progressive neural networks, 2016"
     trunk = "finetune"  # withdraws the settings: nothing that is shared is trained
     freeze_bn_stats = False
 

@@ -1,5 +1,9 @@
 """Reinforced continual learning (Xu & Zhu 2018, RCL): a controller decides how many units every task adds.
 
+Before every task a controller decides how many new units each layer gets. Several such children are trained, and the
+controller learns from their validation accuracy less a price for the units. Weights among old units stay as they are,
+so nothing is forgotten.
+
 For every task but the first, in so many trials,
 
 1. the controller decides how many new units each hidden layer gets;
@@ -33,6 +37,8 @@ class RCL(Growing):
     """Keeps one network, the stamps of all tasks and their output layers. A round is a trial."""
 
     name = "rcl"
+    keeps = "units of every task"
+    paper = "Xu, Zhu: Reinforced continual learning, NeurIPS 2018"
 
     epochs = replace(Growing.epochs, default=15)
     batch = replace(Growing.batch, default=32)

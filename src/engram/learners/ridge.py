@@ -1,5 +1,9 @@
 """Ridge regression on fixed random features, accumulated: a learner without gradients that forgets nothing.
 
+Features are fixed: random ones, or the sample itself. Of all samples only two sums are kept, products of features with
+each other and with the labels, from which the best linear readout follows exactly. The order of the tasks cannot
+matter, so there is nothing to forget.
+
 G ← G + φᵀφ and Q ← Q + φᵀY, solved as (G + strength·I)⁻¹Q at a task's end: see `parts/accumulated.py`.
 """
 
@@ -28,6 +32,8 @@ class Ridge(Accumulated):
     """One-hot targets, a bias column, and features: a map's, random ReLU units of the flattened sample, or itself."""
 
     name = "ridge"
+    keeps = "two sums over samples"
+    paper = "Hoerl, Kennard: Ridge regression, biased estimation for nonorthogonal problems, 1970"
 
     features = setting(500, "random features; 0: the numbers of the sample itself, up to ±32", at_least=0)
     strength = setting(

@@ -1,5 +1,9 @@
 """Riemannian walk (Chaudhry et al. 2018, equations 6 to 8): the running Fisher information plus a score of the path.
 
+Two things make a parameter important: how much the answers depend on it, and how much the loss fell by its moving, for
+the distance that it went. Both are estimated while training goes on. While later tasks are learned important parameters
+are pulled back to where they were; exemplars are usually kept beside it.
+
 Each step  ω ← ω − g·Δθ,  with g the plain gradient before the step and Δθ the step that was really made.
 Every `interval` steps  s ← s + max(0, ω / (½ F Δθ² + ε)),  Δθ the way since the last time and F as it was then; and ω
 begins at 0. F is updated as in EWC++: after each interval, or after every step (`fisher_update`). After a task the
@@ -25,6 +29,8 @@ class RWalk(EWCPlusPlus):
     """Keeps what EWC++ keeps, and the averaged score before its normalisation (`score`)."""
 
     name = "rwalk"
+    keeps = "four vectors"
+    paper = "Chaudhry, Dokania, Ajanthan, Torr: Riemannian walk for incremental learning, ECCV 2018"
 
     strength = setting(1000.0, "λ, the weight of the penalty (λ · (F + s) · d², without a half)", at_least=0, late=True)
     normalise = setting(

@@ -1,5 +1,9 @@
 """Synaptic intelligence (Zenke, Poole, Ganguli 2017): importance is what a parameter did for the loss on its way.
 
+While a task is learned every parameter is credited with what its moving did for the loss. In the end its importance is
+that credit, for the distance that it went. While later tasks are learned important parameters are pulled back to where
+they were.
+
 Each step  ω ← ω − g·Δθ  with g the plain gradient before the step and Δθ the step that was really made.
 After a task  Ω ← Ω + max(0, ω / (D² + ξ)), D the parameter's whole way in this task.
 Loss  L + strength · Σ Ω (θ − θ*)².
@@ -21,6 +25,8 @@ class SI(GradientLearner):
     """Keeps the path integral ω, the importance Ω and the anchor θ*, which is also where the task began."""
 
     name = "si"
+    keeps = "three vectors"
+    paper = "Zenke, Poole, Ganguli: Continual learning through synaptic intelligence, ICML 2017"
     parts = (Rehearsal, ClassWeights, Penalty)
     penalises = True
 

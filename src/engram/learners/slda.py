@@ -1,5 +1,9 @@
 """Streaming linear discriminant analysis: the mean of every class and one covariance that all classes share.
 
+Of every class the mean is kept, and one covariance that all share, each from sums over samples. A sample belongs to the
+class whose mean is nearest, seen through that covariance. One pass is enough, memory is constant, and the order of the
+tasks cannot matter.
+
 Every class is a normal distribution with its own mean μ and the covariance Σ = (1 − s)·S + s·(tr S / D)·I, where S is
 that of the samples around their class's mean and s the shrinkage. In the coordinates where Σ is the identity a sample
 belongs to the nearest mean (`distance`: the classical rule), or to the one in the nearest direction, seen from the mean
@@ -43,6 +47,8 @@ class SLDA(Accumulated):
     another size."""
 
     name = "slda"
+    keeps = "means, one covariance"
+    paper = "Hayes, Kanan: Lifelong machine learning with deep streaming linear discriminant analysis, 2020"
 
     features = setting(500, "how many of a map; without one they are the numbers of the sample", at_least=1)
     shrinkage = setting(

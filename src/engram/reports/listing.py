@@ -1,4 +1,4 @@
-"""Tables of what there is and of what a store holds."""
+"""Tables of what a store holds."""
 
 from __future__ import annotations
 
@@ -14,57 +14,6 @@ from engram.runs import settings_of, warning_of
 
 SHARED = ("stream", "learner", "protocol", "head")  # in the title where all runs of a store have the same
 Rows = Sequence[Mapping[str, Any]]
-
-
-def print_list(console: Console, what: str, rows: Rows) -> None:
-    """Names with a line of help each, then all their settings. The whole truth is in --json."""
-    shown = [_dataset(row) for row in rows] if what == "datasets" else [_short(row) for row in rows]
-    print_mapping(console, what, shown)
-    for row in rows:
-        if row.get("test_in_train"):
-            samples = f"{row['test_in_train']} of its test samples are training samples too"
-            print_wrapped(console, f"{row['name']}: {samples}; streams leave them out from version 2 on")
-    settings = settings_rows(rows)
-    if settings:
-        console.print()
-        print_mapping(console, "settings (--set name=value)", settings)
-
-
-def settings_rows(rows: Rows) -> list[dict[str, Any]]:
-    """Every setting once, with whose it is; one that differs between its owners has a line for each reading."""
-    owners: dict[tuple[str, str, str], list[str]] = {}
-    for row in rows:
-        for name, about in row.get("settings", {}).items():
-            owners.setdefault((name, written(about["default"]), about["help"]), []).append(row["name"])
-    names = [row["name"] for row in rows]
-    return [
-        {"setting": name, "default": default, "of": _whose(whose, names), "help": text}
-        for (name, default, text), whose in owners.items()
-    ]
-
-
-def _whose(owners: Sequence[str], everyone: Sequence[str]) -> str:
-    others = [name for name in everyone if name not in owners]
-    if not others:
-        return "all"
-    return f"all but {', '.join(others)}" if len(others) < len(owners) else ", ".join(owners)
-
-
-def _short(row: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
-    return shown | {"name": f"{row['name']} (= {', '.join(row['also'])})"} if row.get("also") else shown
-
-
-def _dataset(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": row["name"],
-        "shape": "×".join(map(str, row["shape"])),
-        "classes": row["classes"],
-        "train": row["train"],
-        "test": row["test"],
-        "here": "yes" if row["available"] else "no",
-        "licence": row["licence"],
-    }
 
 
 def print_store(console: Console, store: str, entries: Rows) -> None:
