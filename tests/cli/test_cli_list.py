@@ -44,7 +44,7 @@ def test_learners_are_one_screen(engram, monkeypatch):
     lines = engram("list", "learners").out.splitlines()
     assert len(lines) <= len(LISTED["learners"]()) + 5
     assert next(line for line in lines if line.startswith("hat ")).split()[-1] == "told"
-    assert next(line for line in lines if line.startswith("ewc ")).endswith("two vectors for every task")
+    assert next(line for line in lines if line.startswith("ewc ")).rstrip().endswith("two vectors for every task")
 
 
 def test_one_learner_in_full(engram):

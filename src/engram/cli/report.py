@@ -28,7 +28,7 @@ def report(
     store: Place = STORE,
     as_json: Json = False,
 ) -> None:
-    """Runs as one HTML page that opens anywhere: tables, figures, data."""
+    """Runs as one HTML page that opens anywhere."""
     check_file("--out", out)
     place = open_store(store, must_exist=True)
     keys = runs or []

@@ -56,7 +56,7 @@ def run(
     plan: Planned = False,
     as_json: Json = False,
 ) -> None:
-    """Train learners on streams, for one or several seeds, and compare them."""
+    """Train learners on streams, and compare them."""
     check_figure(figure)
     options = locals()
     with others_printing():

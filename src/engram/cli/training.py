@@ -49,7 +49,7 @@ def demo(
     out: Out = "engram-demo.html",
     as_json: Json = False,
 ) -> None:
-    """Eight learners on real digits, three seeds: table, figure, report."""
+    """Eight learners on real digits: table, figure, page."""
     from engram.demo import demo_runs
     from engram.reports.summary import done
 

@@ -82,9 +82,5 @@ def _fact(value: Any) -> str:
 
 def _setting(name: str, about: Mapping[str, Any]) -> dict[str, Any]:
     choices = ", ".join(map(str, about["choices"] or ()))
-    said = choices in about["help"]
-    return {
-        "setting": name,
-        "default": written(about["default"]),
-        "meaning": about["help"] + ("" if said else f" ({choices})"),
-    }
+    meaning = about["help"] if choices in about["help"] else f"{about['help']} ({choices})"
+    return {"setting": name, "default": written(about["default"]), "meaning": meaning}
