@@ -88,7 +88,7 @@ def test_the_first_task_has_one_candidate_and_candidates_share_what_is_frozen(ma
     teach(learner, digits_lessons[:2])
     found = searching(learner, digits_lessons[2])
     assert len(found.candidates) == 8
-    assert len({id(candidate.walk) for candidate in found.candidates}) == 1
+    assert len({id(candidate.walk) for candidate in found.trained}) == 1
     assert all(candidate.network.blocks.keys() == set(learner.library.layers[b:]) for b, candidate in
                enumerate(found.trained))  # fmt: skip
 

@@ -18,7 +18,7 @@ from engram.tree import grow
 
 RESNET = Blueprint.of("ctrl-resnet", width=2)
 PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 3, "rate": 0.01, "look_early": True}
-AS_FIRST = ("independent", "new-head", "new-leg", "pnn", "ewc", "online-ewc", "finetune", "mntdp-d")
+AS_FIRST = ("independent", "new-head", "new-leg", "pnn", "ewc", "online-ewc", "finetune", "mntdp-d", "mntdp-s")
 MORE = {"epochs": 1, "augment": "shift", "weight_decay": 1e-3}
 
 
@@ -74,6 +74,32 @@ def test_a_search_takes_what_independent_has_trained(
     assert beside.flops() == alone.flops()
 
 
+WIDE = {"search": "wide"}
+SEARCHES = {
+    "paper": ({}, WIDE, PATIENT),
+    "wide": (WIDE, {"front": True}, {**PATIENT, "look_early": False}),
+    "all sources": ({"warm": True}, {**WIDE, "sources": 0}, PATIENT),
+    "all steps": ({}, WIDE, {"epochs": 2}),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "settings"), SEARCHES.values(), ids=SEARCHES)
+def test_candidates_of_different_searches_are_trained_once(
+    first, second, settings, make, teach, digits_lessons, snapshot, same_state, taken
+):
+    lessons = [*digits_lessons[:2], replace(digits_lessons[0], index=2)]
+    place, steps = Shelf(), []
+    teach(shared(make("mntdp-d", **settings, **first), place), lessons)
+    alone, beside = make("mntdp-d", **settings, **second), shared(make("mntdp-d", **settings, **second), place)
+    for learner in (alone, beside):
+        taken.clear()
+        teach(learner, lessons)
+        steps.append(len(taken))
+    assert steps[1] < steps[0]
+    assert same_state(snapshot(beside), snapshot(alone))
+    assert beside.notes() == alone.notes()
+
+
 @pytest.mark.parametrize("name", AS_FIRST)
 def test_first_tasks_are_trained_once(name, make, teach, digits_lessons, snapshot, same_state, taken):
     place, settings = Shelf(), PATIENT
@@ -111,7 +137,7 @@ def test_who_is_left_on_the_way_goes_on_and_shares(name, left_at, make, teach, d
     def left(place, **more):
         learner = shared(teach(make(name, **PATIENT), digits_lessons[:1]), place, **more)
         for step in learner.learn(digits_lessons[1]):
-            if step.done == left_at:
+            if step.done >= left_at:
                 break
         return snapshot(learner)
 
@@ -120,17 +146,17 @@ def test_who_is_left_on_the_way_goes_on_and_shares(name, left_at, make, teach, d
         heir.load(state)
         return snapshot(teach(shared(heir, place, **more), digits_lessons[1:2]))
 
-    full, expected = Shelf(), snapshot(teach(make(name, **PATIENT), digits_lessons[:2]))
-    teach(shared(make("independent", **PATIENT), full), digits_lessons[:2])
-    place = Shelf()
+    full, some, place = Shelf(), Shelf(), Shelf()
+    expected = snapshot(teach(shared(make(name, **PATIENT), full), digits_lessons[:2]))
     assert same_state(resumed(left(place), place), expected)
     assert set(place) < set(full)  # what was begun by one process and ended by another is left for others
     assert same_state(resumed(left(Shelf()), full), expected)
-    assert full.found == 1
-    assert same_state(resumed(left(full, after=left_at), Shelf()), expected)  # and has gone
+    assert full.found == len(place)  # they came while nobody was there
+    teach(shared(make("independent", **PATIENT), some), digits_lessons[:2])
+    assert same_state(resumed(left(some), Shelf()), expected)  # one was there, and has gone
     elsewhere = Shelf()
     assert same_state(resumed(left(Shelf()), elsewhere, words=("another machine",)), expected)
-    assert len(elsewhere) == (left_at == 0)
+    assert bool(elsewhere) == (left_at == 0)
 
 
 OTHERS = {
@@ -205,7 +231,7 @@ def test_nodes_of_different_learners_share_in_a_store(damage, store, tmp_path, t
             path.write_bytes(damage(path.read_bytes()))
         with pytest.warns(UserWarning, match=r"is damaged .* it was not used; it is trained again"):
             assert [facts(grow(node, store)) for node in searching] == expected
-        assert sorted((store.folder / "twins").iterdir()) == kept
+        assert {*kept} < {*(store.folder / "twins").iterdir()}
     else:
         taken.clear()
         assert facts(grow(searching[0], store)) == expected[0]

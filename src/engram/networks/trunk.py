@@ -129,6 +129,11 @@ class Trunk(nn.Module):
         return self.home if first is None else first.device
 
     @property
+    def is_ours(self) -> bool:
+        """Whether all its code is the library's, or torch's."""
+        return all(type(m).__module__.startswith(("engram.networks.", "torch.nn.")) for m in self.modules())
+
+    @property
     def draws(self) -> bool:
         """Whether training draws random numbers, so that `reseed` has to come before a step."""
         return bool(self.dropouts)

@@ -48,11 +48,11 @@ class TrainedCandidate(Plain):
     prefix: Path = ()  # frozen modules before those that are trained
     forward_flops: int  # of a sample, beyond the prefix
     step_flops: int
-    is_plain = False
 
     def __init__(self, plan: Recipe, walk: PathWalk, network: FlatNetwork, values: Mapping[str, Any]):
         super().__init__(network, Outputs(0, network.rows), values, None)
         self.plan, self.walk, self.library = plan, walk, walk.library
+        self.is_plain = self.library.is_ours
 
     @property
     def new(self) -> tuple[int, int]:
@@ -71,10 +71,10 @@ class TrainedCandidate(Plain):
 
     @property
     def look_flops(self) -> int:  # type: ignore[override]
-        return len(self.held_out.data) * self.forward_flops
+        return len(self.held_out.data) * self.forward_flops + self.held_out.flops(self.prefix)
 
     def accuracy(self) -> float:
-        self.operations += self.look_flops
+        self.operations += len(self.held_out.data) * self.forward_flops
         with torch.no_grad():
             return self.held_out.accuracy(self.prefix, self.through)
 
@@ -126,11 +126,14 @@ class Branch(TrainedCandidate):
         self.forward_flops = sum(map(self.library.flops, layers)) + head
         first = self.library.first_flops(plan.first) if layers else head  # needs no gradient of what is frozen
         self.step_flops = (1 + BACKWARD) * self.forward_flops - (first if plan.first else 0)
-        self.is_plain = not self.prefix
 
     @property
     def new(self) -> tuple[int, int]:
         return len(self.library.layers) - self.plan.first, len(self.network.theta)
+
+    @property
+    def around(self) -> dict[str, Tensor]:  # type: ignore[override]
+        return self.library.named_values(list(enumerate(self.prefix)))
 
     def through(self, x: Tensor, training: bool = False) -> Tensor:
         if training:
@@ -158,6 +161,10 @@ class Before(TrainedCandidate):
     @property
     def new(self) -> tuple[int, int]:
         return max(self.plan.first, 1), len(self.network.theta)
+
+    @property
+    def around(self) -> dict[str, Tensor]:  # type: ignore[override]
+        return self.library.named_values([*self.suffix, (len(self.library.layers) - 1, self.plan.path[-1])])
 
     def through(self, x: Tensor, training: bool = False) -> Tensor:
         x = self.network.features(x, training)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 from weakref import proxy
 
@@ -40,7 +41,11 @@ class Owner(Protocol):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a step is one down the plain loss of the whole network and changes nothing else."""
+        """Whether a step is one down the plain loss of the network's outputs and changes nothing else."""
+
+    @property
+    def around(self) -> Mapping[str, Tensor]:
+        """The frozen values that samples go through beside those of its network, by name."""
 
     @property
     def look_flops(self) -> int:
@@ -158,7 +163,7 @@ class Fit:
         samples = sum(sizes[each % len(sizes)] for each in range(self.step, step))
         looks = sum(map(self._is_due, range(self.step + 1 if self.step else 0, step + 1)))
         self.operations += samples * self.material.sample_flops
-        self.owner.operations += looks * self.owner.look_flops
+        self.owner.operations += looks * self.owner.look_flops if looks else 0
         self.optimiser.steps += step - self.step
         self.step = self.total = step
 
@@ -263,6 +268,7 @@ class Plain:
     """An owner that is a network and some of its outputs: plain training with the cross-entropy."""
 
     is_plain = True
+    around: Mapping[str, Tensor] = MappingProxyType({})
     look_flops = 0
 
     def __init__(self, network: FlatNetwork, outputs: Outputs, values: Mapping[str, Any], validation: Split | None):

@@ -25,7 +25,7 @@ from engram.networks import FREEZE_BN_STATS, HEAD, Blueprint, FlatNetwork, Outpu
 from engram.parts.augmentation import AUGMENT, augmented, require_images
 from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
-from engram.parts.fit import LOOK, Fit, Material, accuracy
+from engram.parts.fit import LOOK, Fit, Material, Plain, accuracy
 from engram.parts.optimisers import Optimiser
 from engram.parts.outputs import PER_TASK, SHARED, OutputLayer
 from engram.parts.pull import Pull
@@ -64,6 +64,7 @@ class GradientLearner(Learner):
     )
     strength: float = 0.0  # of a penalty, where a method has one
     penalty_step = "explicit"
+    around = Plain.around
     class_weighted = False
     statistics = "weighted"  # a method that measures importance makes it a setting, see `criterion.STATISTICS`
 
@@ -329,8 +330,7 @@ class GradientLearner(Learner):
         tensors = {"parameters": network.theta[: network.trunk_size], "heads": network.theta[network.blocks[HEAD]]}
         tensors |= {f"appended.{name}": values.detach() for name, values in network.appended.items()}
         tensors |= {f"buffers.{name}": value for name, value in self.network.buffers().items()}
-        tensors |= self.kept
-        tensors |= self.fit.tensors()
+        tensors |= self.kept | self.fit.tensors()
         plain = {**self.fit.plain(), "operations": self.flops(), "outputs": self.outputs.state()}
         if network.appended:
             plain["appended"] = list(network.appended)  # in their order, which a file does not keep

@@ -9,7 +9,7 @@ from torch import Tensor
 from engram.core import Split, pick
 from engram.parts.fit import LOOK
 from engram.parts.library import Path
-from engram.parts.walk import PathWalk
+from engram.parts.walk import PathWalk, walked_flops
 
 ROOM = 1 << 30  # bytes of it that are held while candidates are compared
 
@@ -28,31 +28,39 @@ class HeldOut:
         right = (int((scores(x).argmax(1) == pick(self._places, y)).sum().item()) for x, y in self._batches(prefix))
         return sum(right) / len(self.data)
 
+    def flops(self, prefix: Path) -> int:
+        """What `accuracy` adds to the operations of the walk."""
+        return 0 if prefix in self._seen() else len(self.data) * walked_flops(self._walk.library, [prefix])
+
     def _batches(self, prefix: Path) -> Iterator[tuple[Tensor, Tensor]]:
-        if self._known is None and self._prefixes:
-            walk = PathWalk(self._walk.library)  # the other one may be on its way with a batch
-            self._known = self._see(walk)
-            self._walk.operations += 0 if self.counted else walk.operations
-            self.counted = True
-        if self._known and prefix in self._known:
-            yield from zip(self._known[prefix], self.data.y.split(LOOK), strict=True)
+        known = self._seen()
+        if prefix in known:
+            yield from zip(known[prefix], self.data.y.split(LOOK), strict=True)
             return
         for x, y in self.data.batches(LOOK):
             yield self._walk.at(x, prefix), y
 
-    def _see(self, walk: PathWalk) -> dict[Path, list[Tensor]]:
-        known: dict[Path, list[Tensor]] = {prefix: [] for prefix in self._with_room(walk)}
+    def _seen(self) -> dict[Path, list[Tensor]]:
+        if self._known is None and self._prefixes:
+            before = self._walk.operations
+            self._known = self._see()
+            self._walk.operations = before if self.counted else self._walk.operations
+            self.counted = True
+        return self._known or {}
+
+    def _see(self) -> dict[Path, list[Tensor]]:
+        known: dict[Path, list[Tensor]] = {prefix: [] for prefix in self._with_room()}
         for x, _ in self.data.batches(LOOK):
             for prefix, found in known.items():
-                found.append(walk.at(x, prefix))
+                found.append(self._walk.at(x, prefix))
         return known
 
-    def _with_room(self, walk: PathWalk) -> list[Path]:
+    def _with_room(self) -> list[Path]:
         """The longest beginnings come first, because they save most. The data themselves are not held again."""
         x, _ = self.data.batch(slice(0, 1))
         room, found = ROOM // 4, []
         for prefix in sorted(filter(None, self._prefixes), key=len, reverse=True):
-            room -= walk.at(x, prefix).numel() * len(self.data)
+            room -= self._walk.at(x, prefix).numel() * len(self.data)
             if room >= 0:
                 found.append(prefix)
         return sorted(found)

@@ -15,7 +15,7 @@ of the last one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -84,6 +84,22 @@ class Library:
         """Give a network the modules and the head of another that has all of its own and perhaps more."""
         for name in taker.blocks:
             _put(taker, name, _values(giver, name))
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether all code of its modules is the library's."""
+        return self._bench.trunk.is_ours
+
+    def named_values(self, modules: Iterable[tuple[int, int]]) -> dict[str, Tensor]:
+        """Those of modules (layer and number) and of the adapters before them; names say what of the network they are
+        and which network that is."""
+        found, network = {}, f"{self._blueprint.to_json()} {self._count}"
+        for layer, number in modules:
+            found[f"{network} {layer}"] = self.modules[layer][self.plain_number(layer, number)]
+            while layer == 0 and number in self.adapters:
+                found[f"{network} adapter {len(found)}"] = self.modules[0][number]
+                number = self.adapters[number]
+        return found
 
     def plain_number(self, layer: int, number: int) -> int:
         """The module itself, without the adapters before it."""

@@ -20,7 +20,7 @@ from engram.parts.held_out import HeldOut
 from engram.parts.library import Library, Path
 from engram.parts.ridge_head import RidgeHead
 from engram.parts.stopping import Stopping, take_out
-from engram.parts.walk import PathWalk
+from engram.parts.walk import PathWalk, walked_flops
 
 TRAINED = {"branch": Branch, "warm": Branch, "front": Before, "adapter": Before}
 
@@ -38,7 +38,7 @@ class Search:
         self._clear()
 
     def _clear(self) -> None:
-        self.walk = PathWalk(self.library)
+        self.walk, self._trunk = PathWalk(self.library), PathWalk(self.library)  # the second for training alone
         self.screened: list[Before] = []
         self.waiting: list[Recipe] = []  # for the path that screening finds
         self.candidates: list[TrainedCandidate | Ready] = []
@@ -46,6 +46,8 @@ class Search:
         self.held_out: HeldOut | None = None
         self._counted = False
         self._ahead = 0  # steps of screening, once it is over
+        self._sizes: list[int] = []  # of an epoch's batches
+        self._counted_before = 0  # of the trunk's operations, by a process that was left
 
     @property
     def trained(self) -> list[TrainedCandidate]:
@@ -62,13 +64,26 @@ class Search:
     def operations(self) -> int:
         everyone = [*self.screened, *self.candidates]
         fits = sum(each.fit.operations for each in everyone if isinstance(each, TrainedCandidate))
-        return self._spent + self.walk.operations + fits + sum(each.operations for each in everyone)
+        trunk = self._trunk_operations() - self._counted_before
+        return self._spent + self.walk.operations + fits + trunk + sum(each.operations for each in everyone)
+
+    def _trunk_operations(self) -> int:
+        """Of frozen modules in the steps so far, in each of which what several candidates begin with is computed once;
+        with those of candidates that took over what a twin came to."""
+        total, last = 0, 0
+        for stop in sorted({candidate.steps for candidate in self.trained}) if self._sizes else ():
+            samples = sum(self._sizes[step % len(self._sizes)] for step in range(last, stop))
+            prefixes = [candidate.prefix for candidate in self.trained if candidate.steps >= stop]
+            total, last = total + samples * walked_flops(self.library, prefixes), stop
+        return total
 
     def begin(self, task: int, plans: Sequence[Recipe], rows: Tensor, screened: Sequence[Path] = ()) -> None:
         """Look for a path among candidates made by these plans. Where there are paths to screen, those without a path
         wait for the best of them. `rows` are those that a new head begins with."""
         self.task, self._rows = task, rows.view(-1, self.library.features + 1)
-        self.screened = [Before(Recipe("adapter", path), self.walk, self._rows, self._screening) for path in screened]
+        self.screened = [Before(Recipe("adapter", path), self._trunk, self._rows, self._screening) for path in screened]
+        for each in self.screened:
+            each.is_plain = False  # so few steps are sooner trained than found
         waiting = [plan for plan in plans if not plan.path and plan.kind != "branch"]
         self.candidates = [self._made(plan) for plan in plans if plan not in waiting]
         self.waiting = waiting if screened else []
@@ -81,7 +96,7 @@ class Search:
         if plan.kind == "ridge":
             return RidgeHead(plan, self.walk, len(self._rows))
         values = self._adapting if plan.kind == "adapter" else self.values
-        return TRAINED[plan.kind](plan, self.walk, self._rows, values)
+        return TRAINED[plan.kind](plan, self._trunk, self._rows, values)
 
     def look_at(self, validation: Split, some: Split, places: Tensor) -> None:
         """The data that candidates are compared on, and as many of them as are enough for screening."""
@@ -91,7 +106,8 @@ class Search:
 
     def use(self, material: Material) -> None:
         """Take this material, from the beginning or from where it was left."""
-        self._material = material
+        self._material, self._sizes = material, [len(batch) for batch in material.epoch(0)]
+        self._counted_before = self._trunk_operations()
         assert self.held_out is not None
         for screened in self.screened:
             screened.use(material, self._few)

@@ -1,9 +1,10 @@
 """Trained once for all that need it: plain fits that begin alike end alike, to the bit.
 
 On one stream `independent`, the candidate of `mntdp-d` that has everything new, and the first tasks of many learners
-train the same network from the same values on the same samples in the same order. Such a fit is known by a digest of
-all that it begins with. What it came to is kept under that, and the next one that begins so takes it, from the step on
-after which nobody looks at it before its end. What it would have cost is counted as if it had been trained.
+train the same network from the same values on the same samples in the same order; so do two searches that have a
+candidate in common. Such a fit is known by a digest of all that it begins with. What it came to is kept under that, and
+the next one that begins so takes it, from the step on after which nobody looks at it before its end. What it would have
+cost is counted as if it had been trained.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engram.parts.fit import Fit
 
 STEP = ("before_step", "loss", "differentiate", "edit", "descend", "after_step", "accuracy", "epoch", "direct")
+SAID_OTHERWISE = ("epochs", "iterations", "optimizer_reset")  # by the number of steps, and that there is a reset
 ROWS = 4096  # samples at a time when their bytes are looked at
 
 
@@ -75,12 +77,11 @@ class Twins:
 
 
 def _is_plain(fit: Fit) -> bool:
-    """Whether all that is done is to train a whole network of the library's on its own loss, whose optimiser nobody
-    asks for afterwards."""
+    """Whether all that is done is to train all of a network of the library's on the plain loss, and nobody asks for its
+    optimiser afterwards."""
     network = fit.owner.network
     whole = network.trained == [slice(0, len(network.theta))] and not network.keeps_statistics
-    ours = all(type(m).__module__.startswith(("engram.networks.", "torch.nn.")) for m in network.trunk.modules())
-    return fit.owner.is_plain and whole and ours and fit.optimizer_reset != "none"
+    return fit.owner.is_plain and whole and network.trunk.is_ours and fit.optimizer_reset != "none"
 
 
 def is_as_in(home: type, learner: object, names: Collection[str]) -> bool:
@@ -91,11 +92,12 @@ def is_as_in(home: type, learner: object, names: Collection[str]) -> bool:
 def beginning(fit: Fit) -> str:
     """A digest of all that a fit begins with."""
     network, material = fit.owner.network, fit.material
-    settings = {name: getattr(fit, name) for name in declared(type(fit)) if name != "optimizer_reset"}
+    settings = {name: getattr(fit, name) for name in declared(type(fit)) if name not in SAID_OTHERWISE}
     settings |= {name: getattr(fit.stopping, name) for name in declared(Stopping)}
-    trunk = [network.trunk.name, network.trunk.bits, network.trunk.settings, network.rows, material.data.shape]
-    sha = hashlib.sha256(json.dumps([settings, trunk, fit.optimiser.steps, material.per_epoch]).encode())
-    _add(sha, {"theta": network.theta, **network.buffers()})
+    steps = [fit.planned, material.per_epoch, fit.optimiser.steps]
+    trunk = [network.trunk.name, network.trunk.bits, network.trunk.settings, network.trunk.begins, network.rows]
+    sha = hashlib.sha256(json.dumps([settings, steps, trunk, material.data.shape]).encode())
+    _add(sha, {"theta": network.theta, **network.buffers(), **fit.owner.around})
     for split in (material.data, fit.owner.validation if fit.stopping else None):
         if split is not None:
             _add_samples(sha, split, material.places)

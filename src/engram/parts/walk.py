@@ -12,7 +12,7 @@ from engram.parts.library import Library, Path
 
 class PathWalk:
     """Frozen modules applied to a batch, along one path after another. What the next has in common with the last one is
-    not computed again: of paths in order every distinct beginning is computed once."""
+    not computed again: of paths in order every distinct beginning is computed once, see `walked_flops`."""
 
     def __init__(self, library: Library):
         self.library = library
@@ -46,6 +46,18 @@ def beginnings(paths: Iterable[Path]) -> list[Path]:
     [(), (0,), (0, 0), (0, 2)]
     """
     return sorted({(), *(path[:length] for path in paths for length in range(1, len(path)))})
+
+
+def walked_flops(library: Library, prefixes: Iterable[Path]) -> int:
+    """Operations of a walk along these beginnings, one after another, for one sample."""
+    total = 0
+    last: Path = ()
+    for prefix in prefixes:
+        common = _common(last, prefix)
+        if common < len(prefix):
+            total += sum(library.flops(layer, prefix[layer]) for layer in range(common, len(prefix)))
+            last = prefix
+    return total
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:
