@@ -1,0 +1,77 @@
+"""Searches for a path given tasks that are small, odd or too much: a clear sentence, or a path all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from engram.core import Lesson, Split
+from engram.errors import BadData, BadSetting, TooLarge
+from engram.networks import Blueprint
+
+SEARCHES = {"paper": ("mntdp-d", {"sources": 0}), "wide": ("mntdp-d", {"search": "wide"}), "sampled": ("mntdp-s", {})}
+WHOLE = {"whole", "front", "adapter"}  # candidates that use the outputs of an old path
+
+
+@pytest.fixture(params=SEARCHES.values(), ids=SEARCHES)
+def learner(request, make, teach, digits_lessons):
+    """One that has learned two tasks of two classes."""
+    name, settings = request.param
+    return teach(make(name, epochs=1, screen_steps=2, **settings), digits_lessons[:2])
+
+
+def fewer(split, count):
+    return split.take(torch.arange(count))
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_fewer_samples_than_neighbours_vote_as_far_as_they_go(count, learner, teach, digits_lessons):
+    lesson = digits_lessons[2]
+    few = replace(lesson, train=fewer(lesson.train, count), validation=fewer(lesson.validation, count))
+    teach(learner, [few])
+    assert len(learner.library.paths) == 3
+    assert learner.predict(lesson.validation.batch(slice(4))[0], 2).isfinite().all()
+
+
+def test_one_held_out_sample_chooses_a_path_of_ten_classes(learner, teach, permuted_lessons):
+    many = permuted_lessons[0]
+    teach(learner, [replace(many, index=2, validation=fewer(many.validation, 1))])
+    assert {each.get("validation") for each in learner.notes().get("candidates", [])} <= {0.0, 1.0}
+    assert learner.predict(many.validation.batch(slice(4))[0], 2).shape == (4, 10)
+
+
+def test_only_paths_of_as_many_classes_are_used_whole(learner, teach, permuted_lessons, digits_lessons):
+    def kinds(lesson):
+        teach(learner, [lesson])
+        return {each["kind"] for each in learner.notes().get("candidates", [learner.notes()])}
+
+    assert not kinds(replace(permuted_lessons[0], index=2)) & WHOLE
+    again = kinds(replace(digits_lessons[0], index=3))
+    assert again & WHOLE or learner.name == "mntdp-s"  # which notes what was drawn
+    assert learner.library.outputs(learner.library.paths[3]) in (0, 2)
+
+
+def test_samples_of_another_shape_are_refused_and_nothing_is_begun(learner, teach):
+    other = Split(torch.rand(20, 3, 8, 8), torch.arange(20) % 2)
+    with pytest.raises(BadData, match=r"task 3 \(coloured\) have the shape \(3, 8, 8\), .* bring all samples into one"):
+        teach(learner, [Lesson("coloured", 2, (0, 1), other, other)])
+    assert learner.step is None
+    assert len(learner.library.paths) == 2
+
+
+def test_a_library_beyond_what_the_machine_may_give_is_refused(learner, teach, digits_lessons, monkeypatch):
+    monkeypatch.setenv("ENGRAM_MAX_BYTES", str(learner.library.bytes))
+    with pytest.raises(TooLarge, match=r"the module library with new modules for task 3 .* would take at least .*"):
+        teach(learner, digits_lessons[2:3])
+    monkeypatch.delenv("ENGRAM_MAX_BYTES")
+    teach(learner, digits_lessons[2:3])
+    assert len(learner.library.paths) == 3
+
+
+def test_a_sample_alone_has_no_statistics_to_normalise_by(make, teach, digits_lessons):
+    learner = make("mntdp-d", network=Blueprint.of("ctrl-resnet", width=2), epochs=1)
+    alone = replace(digits_lessons[0], train=fewer(digits_lessons[0].train, 1))
+    with pytest.raises(BadSetting, match="cannot normalise a batch of one sample"):
+        teach(learner, [alone])
