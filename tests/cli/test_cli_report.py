@@ -83,3 +83,31 @@ def test_hostile_names_of_classes_and_files_stay_text(engram, train):
     assert "<img" not in text
     assert "\u202e" not in text
     assert "%27=cmd()" in text or "'=cmd()" in text
+
+
+def test_a_papers_runs_are_reported_beside_what_it_published(engram):
+    assert engram("paper", "permuted-mnist", "--jobs", "1", "--only", "SI").code == 0
+    said = engram("report", "--paper", "permuted-mnist", "--json")
+    assert said.json["runs"] == 2
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "EWC and SI on permuted MNIST" in text
+    assert "Published, and ours" in text
+    assert "engram report --paper permuted-mnist --tier quick" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("--paper", "permuted-mnist"),
+            "no run of permuted-mnist (tier quick) in engram-store is finished; 'engram paper",
+        ),
+        (("--paper", "permutd-mnist"), "did you mean 'permuted-mnist'"),
+        (("--paper", "permuted-mnist", "--tier", "huge"), "there is no tier 'huge'"),
+        (("a", "--paper", "permuted-mnist"), "--paper permuted-mnist came with keys of runs; give one of the two"),
+    ],
+)
+def test_mistakes_about_papers_are_told(engram, trained, words, sentence):
+    said = engram("report", *words)
+    assert (said.code, said.out) == (2, "")
+    assert sentence in said.err

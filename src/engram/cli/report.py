@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engram.cli.options import STORE, Json, Place, check_file, one_run, open_store
-from engram.cli.output import print_json, say, working
+from engram.cli.output import others_printing, print_json, say, waiting, working
 from engram.errors import BadSetting
 
 if TYPE_CHECKING:
     from engram.record import Record
+    from engram.reports.web.page import Subject
     from engram.store import Store
 
 Out = Annotated[str, typer.Option("--out", metavar="FILE", help="Where the page is written.")]
@@ -24,26 +25,65 @@ def report(
     runs: Annotated[
         list[str] | None, typer.Argument(metavar="[RUNS]...", help="Keys of runs or their beginnings; all by default.")
     ] = None,
+    paper: Annotated[
+        str | None, typer.Option("--paper", metavar="NAME", help="The runs of a paper, beside what it published.")
+    ] = None,
+    tier: Annotated[str, typer.Option("--tier", metavar="NAME", help="Which of the paper's runs.")] = "quick",
     out: Out = "report.html",
     store: Place = STORE,
     as_json: Json = False,
 ) -> None:
     """Runs as one HTML page that opens anywhere."""
     check_file("--out", out)
+    if paper and runs:
+        raise BadSetting(f"--paper {paper} came with keys of runs; give one of the two")
     place = open_store(store, must_exist=True)
-    keys = runs or []
-    entries = [one_run(place, key) for key in dict.fromkeys(keys)] or place.runs()
-    if not any(entry["status"] == "done" for entry in entries):
-        raise BadSetting(f"there is no finished run in {store} to report; 'engram runs' shows how they stand")
+    words = ["--paper", paper, "--tier", tier] if paper else runs or []
+    if paper:
+        entries, records, subject = _of_paper(paper, tier, place)
+    else:
+        entries = [one_run(place, key) for key in dict.fromkeys(words)] or place.runs()
+        _require_finished(entries, store)
+        records, subject = _records(entries, place), None
     specs = {entry["key"]: entry["spec"] for entry in entries}
-    about = write_report(_records(entries, place), specs, out, shlex.join(["engram", "report", *keys]))
+    about = write_report(records, specs, out, shlex.join(["engram", "report", *words]), subject)
     if as_json:
         print_json(about)
     else:
         say(f"report: {about['report']}")
 
 
-def _records(entries: Sequence[Mapping[str, Any]], place: Store) -> list[Record]:
+Entries = Sequence[Mapping[str, Any]]
+
+
+def _require_finished(entries: Entries, store: str) -> None:
+    if not any(entry["status"] == "done" for entry in entries):
+        raise BadSetting(f"there is no finished run in {store} to report; 'engram runs' shows how they stand")
+
+
+def _of_paper(name: str, tier: str, place: Store) -> tuple[Entries, list[Record], Subject]:
+    """Those of its runs that the store has, under the names that the paper has for them."""
+    from engram.papers import paper as find
+    from engram.reports.web.methods import Names
+    from engram.reports.web.page import Subject
+
+    found = find(name)
+    known = {entry["key"]: entry for entry in place.runs() if entry["status"] != "pending"}
+    with waiting(f"looking for the runs of {name}"), others_printing():
+        asked = found.asked(tier)
+    wanted = dict.fromkeys(run.key for _, rows in asked for _, own in rows for run in own if run.key in known)
+    entries = [known[key] for key in wanted]
+    if not any(entry["status"] == "done" for entry in entries):
+        command = f"engram paper {name} --tier {tier}"
+        raise BadSetting(f"no run of {name} (tier {tier}) in {place.folder} is finished; '{command}' makes them")
+    records = dict(zip(wanted, _records(entries, place), strict=True))
+    answers = found.answered(asked, records)
+    labels = {r.key: answer.question.label for _, rows in reversed(answers) for answer in rows for r in answer.records}
+    content = found.page(answers, tier, None, f"engram report --paper {name} --tier {tier}")
+    return entries, list(records.values()), Subject(content.title, content.about, Names(labels), content)
+
+
+def _records(entries: Entries, place: Store) -> list[Record]:
     from engram.runs import record_of
 
     records = []
@@ -55,13 +95,17 @@ def _records(entries: Sequence[Mapping[str, Any]], place: Store) -> list[Record]
 
 
 def write_report(
-    records: Sequence[Record], specs: Mapping[str, Mapping[str, Any]], out: str, command: str = ""
+    records: Sequence[Record],
+    specs: Mapping[str, Mapping[str, Any]],
+    out: str,
+    command: str = "",
+    subject: Subject | None = None,
 ) -> dict[str, Any]:
     """Write the page of these runs, and say what was written."""
     from engram.files import write
     from engram.reports.web.page import page
 
-    content = page(records, specs, command).encode()
+    content = page(records, specs, command, subject).encode()
     write(Path(out), content)
     statuses = [record.status for record in records]
     return {

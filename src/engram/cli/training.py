@@ -109,7 +109,7 @@ def paper(
     found = find(name)
     rows = [text for text in only.split(",") if text.strip()]
     experiments = found.find(experiment, tier, dataset, rows)
-    numbers_ = seed_list((found.quick_seeds if tier == "quick" else found.seeds) if seeds is None else seeds)
+    numbers_ = found.seeds_of(tier) if seeds is None else seed_list(seeds)
     asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
     if plan:

@@ -13,6 +13,7 @@ from engram.reports.content import Column, Drawing, Number, Page, Section, Table
 from engram.reports.summary import done
 from engram.request import Request
 from engram.runs import Run
+from engram.seeds import seed_list
 
 STOPPED, KILOBYTES = "stopped_after_steps", "kilobytes"
 
@@ -166,6 +167,7 @@ class Experiment:
 
 
 Answered = Sequence[tuple[Experiment, Sequence[Answer]]]
+Questions = Sequence[tuple[Experiment, Sequence[tuple[Question, Sequence[Run]]]]]
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,31 @@ class Paper:
             words = sorted({word for label in labels for word in label.split()})
             raise UnknownName(f"row of '{self.name}' called", text, words)
         return found
+
+    def seeds_of(self, tier: str) -> list[int]:
+        return seed_list(self.quick_seeds if tier == "quick" else self.seeds)
+
+    def asked(self, tier: str) -> list[tuple[Experiment, list[tuple[Question, list[Run]]]]]:
+        """Everything that a tier asks for, with its own seeds."""
+        seeds = self.seeds_of(tier)
+        return [
+            (e, [(question, question.runs(seeds)) for question in e.questions]) for e in self.find(None, tier, None)
+        ]
+
+    def answered(self, asked: Questions, records: Mapping[str, Record]) -> list[tuple[Experiment, list[Answer]]]:
+        """What there are records for, by the keys of runs; rows and experiments without any are left out."""
+        found = [
+            (
+                e,
+                [
+                    Answer(q, own)
+                    for q, runs in rows
+                    if (own := tuple(records[r.key] for r in runs if r.key in records))
+                ],
+            )
+            for e, rows in asked
+        ]
+        return [(experiment, rows) for experiment, rows in found if rows]
 
     def page(self, answers: Answered, tier: str, dataset: str | None, command: str) -> Page:
         seeds = {record.seed for _, rows in answers for answer in rows for record in answer.records}

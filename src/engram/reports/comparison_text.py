@@ -104,7 +104,7 @@ def _print_differences(console: Console, comparison: Comparison) -> None:
         print_wrapped(console, f"{name} of {found[0].first} minus that of the others, seed by seed", "bold")
         console.print(_difference_table(found, comparison.by))
         if not all(math.isnan(each.p) for each in found):
-            print_wrapped(console, _method(comparison), "dim")
+            print_wrapped(console, how_compared(comparison), "dim")
     for note in comparison.notes:
         print_wrapped(console, f"note: {note}")
 
@@ -114,10 +114,10 @@ def _difference_table(found: Sequence[Difference], by: str) -> Table:
     lines = [
         {
             "against": each.second,
-            "mean": _signed(each.mean),
-            "95 % interval": "" if math.isnan(each.low) else f"{_signed(each.low)}…{_signed(each.high)}",
-            "p": _probability(each.corrected),
-            "verdict": _verdict(each, by),
+            "mean": signed(each.mean),
+            "95 % interval": "" if math.isnan(each.low) else f"{signed(each.low)}…{signed(each.high)}",
+            "p": probability(each.corrected),
+            "verdict": verdict_of(each, by),
         }
         for each in found
     ]
@@ -131,21 +131,23 @@ def _difference_table(found: Sequence[Difference], by: str) -> Table:
     return table
 
 
-def _verdict(each: Difference, by: str) -> str:
+def verdict_of(each: Difference, by: str) -> str:
+    """What is known of the first against the second: better, worse, or why neither."""
     if each.verdict != DIFFERENT:
         return each.verdict
     return "worse" if (each.mean > 0) == (by in LOWER_IS_BETTER) else "better"
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     return "" if math.isnan(value) else f"{value:+.3f}"
 
 
-def _probability(p: float) -> str:
+def probability(p: float) -> str:
     return "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _method(comparison: Comparison) -> str:
+def how_compared(comparison: Comparison) -> str:
+    """What the interval and p are, in a line."""
     pairs = len(comparison.pairs)
     over = f"corrected (Holm) over all {pairs} pairs that were looked at" if pairs > 1 else "of the only pair"
     return (

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from engram.record import Record
 from engram.reports.choices import choice_lines, offline_lines
 from engram.reports.sharing import shared, varying
 from engram.reports.tables import quantity, written
 from engram.reports.web.methods import Method, Topic
+from engram.reports.words import count
 
 
 @dataclass(frozen=True)
 class ChosenBy:
-    """What a protocol did for one method."""
+    """What a protocol did for one method; without a method: for the offline models, which all of them share."""
 
-    method: Method
+    method: Method | None
     protocol: str
     trials: str
     lines: Sequence[str]
@@ -30,25 +32,33 @@ class GivenSettings:
 
 
 def chosen(topic: Topic) -> list[ChosenBy]:
-    """Of every method for which there was something to choose."""
-    lines = {m.label: [*choice_lines(m.records), *offline_lines(m.records)] for m in topic.finished}
-    return [
-        ChosenBy(method, method.first.marked_protocol, _trials(method), lines[method.label])
+    """Of every method for which there was something to choose, and of the offline models."""
+    own = [
+        ChosenBy(method, method.first.marked_protocol, _trials(method.done), lines)
         for method in topic.finished
-        if lines[method.label]
+        if (lines := choice_lines([replace(record, ideals=None) for record in method.done]))
     ]
+    return [*own, *_offline(topic)]
 
 
-def _trials(method: Method) -> str:
+def _offline(topic: Topic) -> list[ChosenBy]:
+    with_ideals = next((m.done for m in topic.finished if m.done[0].ideals is not None), [])
+    if not with_ideals:
+        return []
+    records = [replace(r, decisions=r.ideals.decisions, ideals=None) for r in with_ideals if r.ideals is not None]
+    lines = [*choice_lines(records), *offline_lines(with_ideals)]
+    return [ChosenBy(None, "validation data of their own", _trials(records, False), lines)]
+
+
+def _trials(records: Sequence[Record], with_costs: bool = True) -> str:
     """Candidates that were tried, over all decisions and seeds, and what the search took beside what was kept."""
-    tried = sum(len(decision["candidates"]) for record in method.done for decision in record.decisions)
-    decisions = sum(len(record.decisions) for record in method.done)
-    if not tried:
-        return "none for its own settings"
-    search = sum(record.search_flops or record.flops for record in method.done)
-    kept = sum(record.flops for record in method.done)
-    more = f"; {quantity(search, 'FLOP')} in all, {quantity(kept, 'FLOP')} on the path kept" if search > kept else ""
-    return f"{tried} in {decisions} decisions over {len(method.done)} runs{more}"
+    tried = sum(len(decision["candidates"]) for record in records for decision in record.decisions)
+    decisions = sum(len(record.decisions) for record in records)
+    search, kept = (sum(costs) for costs in zip(*((r.search_flops or r.flops, r.flops) for r in records), strict=True))
+    told = f"{tried} in {count(decisions, 'decision')} over {count(len(records), 'run')}"
+    if not with_costs or search <= kept:
+        return told
+    return f"{told}; {quantity(search, 'FLOP')} in all, {quantity(kept, 'FLOP')} on the path kept"
 
 
 def settings(topic: Topic) -> GivenSettings:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from engram.record import Record
-from engram.reports.listing import differing
+from engram.reports.comparison import ComparedRow, Comparison
+from engram.reports.sharing import varying
 from engram.reports.summary import by_method, done
+from engram.settings import shown
 
 LEVEL = 0.95  # of every interval on a page
 COLOURS, SHAPES = 7, 4  # the style sheet has these colours; colour and shape together tell methods apart
@@ -52,11 +54,13 @@ def mean_interval(values: Iterable[float]) -> MeanInterval:
 
 @dataclass(frozen=True)
 class Method:
-    """Runs that differ only in their seeds. `mark` is its place among all labels of the page."""
+    """Runs that differ only in their seeds. `mark` is its place among all labels of the page; a `floor` stands beside
+    the others to be compared with."""
 
     label: str
     records: tuple[Record, ...]
     mark: int = 0
+    floor: bool = False
 
     @property
     def first(self) -> Record:
@@ -120,18 +124,43 @@ class Topic:
     def tasks(self) -> int:
         return max((len(record.rows) for record in self.records), default=0)
 
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """One for each way to read accuracies, which cannot be compared with each other."""
+        heads = dict.fromkeys(method.first.head for method in self.methods)
+        return [
+            Comparison(tuple(ComparedRow(m.label, m.records, m.floor) for m in self.methods if m.first.head == head))
+            for head in heads
+        ]
 
-def topics(records: Sequence[Record]) -> list[Topic]:
+    def method(self, label: str) -> Method:
+        return next(method for method in self.methods if method.label == label)
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """By label: best, floor or nothing."""
+        return {row.label: compared.kind(row) for compared in self.comparisons for row in compared.rows}
+
+
+@dataclass(frozen=True)
+class Names:
+    """What runs are called by whoever asked for them, by their keys, and which of them are floors."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    floors: frozenset[str] = frozenset()
+
+
+def topics(records: Sequence[Record], names: Names = Names()) -> list[Topic]:
     """Streams in the order in which they came; a method has the same mark wherever it is."""
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(repr(_stream(record)), []).append(record)
-    labelled = [_methods(group) for group in groups.values()]
+    labelled = [_methods(group, names) for group in groups.values()]
     order = {label: place for place, label in enumerate(dict.fromkeys(m.label for ms in labelled for m in ms))}
-    names = _names([group[0] for group in groups.values()])
+    titles = _titles([group[0] for group in groups.values()])
     return [
-        Topic(name, place, tuple(sorted((replace(m, mark=order[m.label]) for m in methods), key=_rank)))
-        for place, (name, methods) in enumerate(zip(names, labelled, strict=True), 1)
+        Topic(title, place, tuple(sorted((replace(m, mark=order[m.label]) for m in methods), key=_rank)))
+        for place, (title, methods) in enumerate(zip(titles, labelled, strict=True), 1)
     ]
 
 
@@ -144,17 +173,21 @@ def _stream(record: Record) -> dict[str, Any]:
     return {"name": record.stream, **{n: v for n, v in record.stream_spec.items() if n != "seed"}}
 
 
-def _names(firsts: Sequence[Record]) -> list[str]:
+def _titles(firsts: Sequence[Record]) -> list[str]:
     """Streams of one name are told apart by the options in which they differ."""
     asked = [{"tasks": r.stream_spec.get("tasks"), **r.stream_spec.get("options", {})} for r in firsts]
     return _told_apart([record.stream for record in firsts], asked)
 
 
-def _methods(records: Sequence[Record]) -> list[Method]:
-    """Methods of one learner are told apart by the settings in which they differ."""
+def _methods(records: Sequence[Record], names: Names) -> list[Method]:
+    """Methods of one name are told apart by the settings in which they differ."""
     groups = by_method(records)
-    labels = _told_apart([group[0].learner for group in groups], [_settings(group[0]) for group in groups])
-    return [Method(label, tuple(group)) for label, group in zip(labels, groups, strict=True)]
+    called = [names.labels.get(group[0].key, group[0].learner) for group in groups]
+    labels = _told_apart(called, [_settings(group[0]) for group in groups])
+    return [
+        Method(label, tuple(group), floor=group[0].key in names.floors)
+        for label, group in zip(labels, groups, strict=True)
+    ]
 
 
 def _settings(record: Record) -> dict[str, Any]:
@@ -163,9 +196,14 @@ def _settings(record: Record) -> dict[str, Any]:
 
 
 def _told_apart(names: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    found = list(names)
-    for name in set(names):
-        places = [place for place, other in enumerate(names) if other == name]
-        for place, own in zip(places, differing([settings[place] for place in places]), strict=True):
-            found[place] = f"{name} {own}".strip()
+    """Names, and where several are the same, the settings of each that not all of them have."""
+    found = []
+    for name, own in zip(names, settings, strict=True):
+        different = varying([other for called, other in zip(names, settings, strict=True) if called == name])
+        found.append(" ".join([name, *(f"{key}={_text(value)}" for key, value in own.items() if key in different)]))
     return found
+
+
+def _text(value: Any) -> str:
+    """A value, or several to choose from."""
+    return ",".join(map(shown, value)) if isinstance(value, list) else shown(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 from engram.errors import BadSetting
 from engram.record import Record
 from engram.reports.advice import advice
+from engram.reports.content import Page
 from engram.reports.harmless import harmless
 from engram.reports.summary import done
 from engram.reports.web import choosing, learning, matrices, planes
 from engram.reports.web.chart import Chart
 from engram.reports.web.classes import ClassTable, class_table
 from engram.reports.web.csv_file import CsvFile
+from engram.reports.web.differences import WHISKER, DifferenceTable, difference_tables, headlines
 from engram.reports.web.matrices import HeatMap
-from engram.reports.web.methods import Method, Topic, topics
+from engram.reports.web.methods import Method, Names, Topic, topics
 from engram.reports.web.provenance import provenance
-from engram.reports.web.results import WHISKER, Results, results
+from engram.reports.web.published import sections
+from engram.reports.web.results import Results, results
 from engram.reports.web.words import Specs, protocol_words, question, title
 
 if TYPE_CHECKING:
@@ -45,7 +48,9 @@ class TopicContent:
     topic: Topic
     words: Sequence[tuple[str, Sequence[str]]]
     results: Results
-    advice: Sequence[str]
+    headlines: Sequence[str]
+    differences: Sequence[DifferenceTable]
+    notes: Sequence[str]
     panels: Sequence[tuple[Method, Chart]]
     maps: Sequence[tuple[Method, HeatMap]]
     matrices: CsvFile
@@ -58,16 +63,29 @@ class TopicContent:
     settings: choosing.GivenSettings
 
 
-def page(records: Sequence[Record], specs: Specs, made_by: str = "") -> str:
+@dataclass(frozen=True)
+class Subject:
+    """What runs were asked for, where that is known: a title and a question, names for the runs, a paper's tables."""
+
+    title: str = ""
+    question: str = ""
+    names: Names = field(default_factory=Names)
+    paper: Page | None = None
+
+
+def page(records: Sequence[Record], specs: Specs, made_by: str = "", subject: Subject | None = None) -> str:
     """One HTML file. `specs` say what was asked for, by the key of a run; `made_by` is the command that asks for it."""
     if not done(records):
         raise BadSetting("there is no finished run to report; 'engram runs' shows how they stand")
-    found = topics(records)
+    about = subject or Subject()
+    found = topics(records, about.names)
     style, script = _render("style.css"), _render("script.js")
     return _render(
         "page.html",
-        title=title(found),
-        question=question(found),
+        title=about.title or title(found),
+        question=about.question or question(found),
+        published=sections(about.paper) if about.paper else [],
+        paper=about.paper,
         parts=[part(topic, specs) for topic in found],
         methods=_labels(found),
         seeds=sorted({record.seed for record in records}),
@@ -86,7 +104,9 @@ def part(topic: Topic, specs: Specs) -> TopicContent:
         topic=topic,
         words=protocol_words(topic, specs),
         results=results(topic),
-        advice=list(dict.fromkeys(line for m in topic.methods for line in advice(m.records))),
+        headlines=headlines(topic),
+        differences=difference_tables(topic),
+        notes=_notes(topic),
         panels=matrices.panels(topic),
         maps=[(method, matrices.heat_map(topic, method)) for method in topic.finished],
         matrices=matrices.csv_file(topic),
@@ -98,6 +118,12 @@ def part(topic: Topic, specs: Specs) -> TopicContent:
         chosen=choosing.chosen(topic),
         settings=choosing.settings(topic),
     )
+
+
+def _notes(topic: Topic) -> list[str]:
+    """What a reader must know before believing the table."""
+    compared = [note for each in topic.comparisons for note in each.notes]
+    return list(dict.fromkeys([*compared, *(line for method in topic.methods for line in advice(method.records))]))
 
 
 def _labels(found: Sequence[Topic]) -> list[Method]:
@@ -127,7 +153,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalized,
     )
-    made.globals |= {"levels": matrices.LEVELS, "whisker": WHISKER, "side": matrices.SIDE, "shapes": SHAPES}
+    made.globals |= {"levels": matrices.LEVELS, "whisker_width": WHISKER, "side": matrices.SIDE, "shapes": SHAPES}
     return made
 
 

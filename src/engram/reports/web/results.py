@@ -11,7 +11,8 @@ from engram.record import Record
 from engram.reports.tables import quantity
 from engram.reports.web.chart import Axis, shares
 from engram.reports.web.csv_file import CsvFile
-from engram.reports.web.methods import LEVEL, MeanInterval, Method, Topic
+from engram.reports.web.differences import WHISKER
+from engram.reports.web.methods import MeanInterval, Method, Topic
 
 ACCURACY = "average_accuracy"
 TITLES = {
@@ -19,7 +20,6 @@ TITLES = {
     "intransigence": "intransigence",
 }
 COSTS = {"bytes": ("memory", "B"), "flops": ("compute", "FLOP")}
-WHISKER = 150  # how wide an interval is drawn
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Shown:
 class ResultRow:
     method: Method
     protocol: str
-    best: bool
+    kind: str  # best, floor or nothing
     accuracy: Shown
     whisker: tuple[float, float, float] | None  # from, to and the middle of the interval, along WHISKER
     cells: Sequence[Shown]
@@ -50,7 +50,6 @@ class Results:
     rows: Sequence[ResultRow]
     axis: Axis
     metrics: Sequence[tuple[str, str, Sequence[Shown]]]  # every metric: its name, its meaning and a cell a method
-    headline: str
     csv_file: CsvFile
 
     @property
@@ -64,12 +63,11 @@ def results(topic: Topic) -> Results:
     metrics = [name for name in TITLES if any(not math.isnan(m.mean(name)) for m in topic.finished)]
     accuracies = [method.estimate(ACCURACY) for method in topic.finished]
     axis = shares("accuracy", [v for a in accuracies for v in (a.mean, a.low, a.high)])
-    best = max((a.mean for a in accuracies if not math.isnan(a.mean)), default=math.nan)
     columns = [(TITLES[name], METRICS[name]) for name in metrics]
     columns += [("memory", "what the learner keeps at the end"), ("compute", "operations of training, its own counts")]
     columns += [("time", "mean wall-clock time of a run's training on the machine that ran it")]
-    rows = [_row(method, metrics, axis, best) for method in topic.methods]
-    return Results(columns, rows, axis, _all_metrics(topic), _headline(topic), csv_file(topic))
+    rows = [_row(method, metrics, axis, topic.kinds[method.label]) for method in topic.methods]
+    return Results(columns, rows, axis, _all_metrics(topic), csv_file(topic))
 
 
 def _all_metrics(topic: Topic) -> list[tuple[str, str, list[Shown]]]:
@@ -78,17 +76,7 @@ def _all_metrics(topic: Topic) -> list[tuple[str, str, list[Shown]]]:
     return [(name.replace("_", " "), METRICS[name], cells[name]) for name in names]
 
 
-def _headline(topic: Topic) -> str:
-    """The best in a sentence; what may be luck is said, too."""
-    best = topic.methods[0]
-    accuracy = best.estimate(ACCURACY)
-    if math.isnan(accuracy.mean) or len(topic.finished) < 2:
-        return ""
-    sure = "" if math.isnan(accuracy.half) else f" ({LEVEL:.0%} interval {accuracy.low:.3f} to {accuracy.high:.3f})"
-    return f"{best.label} has the highest mean accuracy, {accuracy.mean:.3f}{sure}."
-
-
-def _row(method: Method, metrics: Sequence[str], axis: Axis, best: float) -> ResultRow:
+def _row(method: Method, metrics: Sequence[str], axis: Axis, kind: str) -> ResultRow:
     accuracy = method.estimate(ACCURACY)
     whisker = None
     if accuracy.n and not math.isnan(accuracy.mean):
@@ -99,7 +87,7 @@ def _row(method: Method, metrics: Sequence[str], axis: Axis, best: float) -> Res
     return ResultRow(
         method=method,
         protocol=method.first.marked_protocol,
-        best=accuracy.mean == best,
+        kind=kind,
         accuracy=_cell(accuracy),
         whisker=whisker,
         cells=[*(_cell(method.estimate(name)) for name in metrics), *_costs(method)],

@@ -9,6 +9,7 @@ from engram.protocols import protocol_class
 from engram.record import Record
 from engram.reports.tables import HEADS
 from engram.reports.web.methods import LEVEL, Topic
+from engram.reports.words import count
 from engram.streams import kinds
 
 Specs = Mapping[str, Mapping[str, Any]]  # what was asked for, by the key of the run
@@ -26,7 +27,7 @@ def _who(topics: Sequence[Topic]) -> str:
 def question(topics: Sequence[Topic]) -> str:
     learners = {method.label for topic in topics for method in topic.methods}
     tasks = sorted({topic.tasks for topic in topics})
-    what = counted(tasks[0], "task") if len(tasks) == 1 else f"{tasks[0]} to {tasks[-1]} tasks"
+    what = count(tasks[0], "task") if len(tasks) == 1 else f"{tasks[0]} to {tasks[-1]} tasks"
     verb, whom = ("do", "them") if len(learners) > 1 else ("does", "it")
     return f"What {verb} {_who(topics)} keep of {what} learned one after another, and what does that cost {whom}?"
 
@@ -48,7 +49,7 @@ def _stream(topic: Topic) -> str:
     spec = topic.records[0].stream_spec
     kind = kinds().get(spec.get("kind", ""))
     about = f": {kind.help}" if kind else ""
-    return f"{counted(topic.tasks, 'task')}{about}."
+    return f"{count(topic.tasks, 'task')}{about}."
 
 
 def _protocol(name: str, records: Sequence[Record]) -> str:
@@ -73,7 +74,7 @@ def _held_out(records: Sequence[Record], specs: Specs) -> list[str]:
     held = sorted(share for share in shares if share)
     if not held:
         return []
-    shown = listed([f"{share:.0%}" for share in held])
+    shown = listed([f"{100 * share:.3g} %" for share in held])
     return [f"Where data is held out to choose by, it is {shown} of every class's training data."]
 
 
@@ -88,13 +89,9 @@ def _seeds(records: Sequence[Record]) -> str:
         return f"One ({seeds[0]}): nothing says how much of a difference is luck, and there are no intervals."
     named = listed(list(map(str, seeds)), 12)
     return (
-        f"{len(seeds)} ({named}). Intervals are {LEVEL:.0%} intervals of the mean over seeds (Student's t), "
+        f"{len(seeds)} ({named}). Intervals are {100 * LEVEL:.0f} % intervals of the mean over seeds (Student's t), "
         "one learner at a time."
     )
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listed(names: Sequence[str], most: int = 99) -> str:
