@@ -69,7 +69,8 @@ def run(
     "base" (of the first session), "seen" (also of everything seen, after every session) or "no".
     `evaluate` thins out what is measured: "all" (every task seen after every task), "diagonal" (the task just learned),
     "last" (nothing before the last task) or "every 10"; after the last task everything is measured in any case.
-    `jobs` is the number of worker processes, `device` where networks compute ("cuda").
+    `jobs` is the number of worker processes, `device` where networks compute ("cuda", "mps", or
+    "auto": whichever is there).
     """
     request = Request(
         stream,

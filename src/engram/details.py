@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engram.catalogue import LISTS, explained_by
@@ -20,8 +20,9 @@ def detail(what: str, name: str) -> dict[str, Any]:
     if name not in rows:
         raise UnknownName(what.removesuffix("s"), name, rows)
     row = rows[name]
-    more = {"settings": _own_first(what, row)} if "settings" in row else {}
-    return {**row, **more, "about": _paragraphs(what, row), "example": _example(what, row)}
+    if "settings" in row:
+        row = {**row, "settings": _own_first(row, [*rows.values()])}
+    return {**row, "about": _paragraphs(what, row), "example": _example(what, row)}
 
 
 def _paragraphs(what: str, row: Mapping[str, Any]) -> list[str]:
@@ -51,9 +52,8 @@ def _thing(what: str, name: str) -> object:
     return getattr(metrics, name, None) if what == "metrics" else None
 
 
-def _own_first(what: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def _own_first(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The fewer others have a setting, the earlier it comes."""
-    rows = LISTS[what]()
     owners = {name: sum(name in other["settings"] for other in rows) for name in row["settings"]}
     return dict(sorted(row["settings"].items(), key=lambda item: owners[item[0]]))
 
@@ -61,19 +61,19 @@ def _own_first(what: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def _example(what: str, row: Mapping[str, Any]) -> str:
     name = row["name"]
     return {
-        "learners": lambda: f"engram run split-digits --learner {name}{_a_setting(what, row)}",
+        "learners": lambda: f"engram run split-digits --learner {name}{_a_setting(row)}",
         "streams": lambda: f"engram run {_stream(name)} --learner finetune",
         "datasets": lambda: f"engram run split-{name} --learner finetune",
-        "networks": lambda: f"engram run split-mnist --learner finetune --network {name}{_a_setting(what, row)}",
+        "networks": lambda: f"engram run split-mnist --learner finetune --network {name}{_a_setting(row)}",
         "protocols": lambda: f"engram run {_for_protocol(name)} --protocol {name}",
         "metrics": lambda: " ".join(["engram run split-digits --learner finetune", *_demands(name), "--json"]),
         "papers": lambda: f"engram paper {name} --tier quick",
     }[what]()
 
 
-def _a_setting(what: str, row: Mapping[str, Any]) -> str:
+def _a_setting(row: Mapping[str, Any]) -> str:
     """The first of its own that is a number, as it is by default."""
-    own = {name: about for name, about in _own_first(what, row).items() if about["choices"] is None}
+    own = {name: about for name, about in row["settings"].items() if about["choices"] is None}
     numbers = [name for name, about in own.items() if type(about["default"]) in (int, float)]
     chosen = "strength" if "strength" in own else next(iter(numbers), None)
     return f" --set {chosen}={written(own[chosen]['default'])}" if chosen else ""

@@ -31,8 +31,20 @@ def test_a_machine_s_devices(two_cards):
 
 @pytest.mark.parametrize("name", ["cuda:2", "meta", "", "gpu", 0, None])
 def test_one_that_is_not_there_is_refused_with_those_that_are(name, two_cards):
-    with pytest.raises(BadSetting, match=r"there is no device .* on this machine; use one of: cpu, cuda:0, cuda:1"):
+    with pytest.raises(
+        BadSetting, match=r"no device .* on this machine; use one of: cpu, cuda:0, cuda:1, or auto"
+    ):
         find_device(name)
+
+
+def test_auto_is_the_first_card(two_cards):
+    assert find_device("auto") == "cuda:0"
+
+
+def test_where_there_is_no_card_auto_is_the_cpu_and_says_so(monkeypatch):
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: None)
+    with pytest.warns(UserWarning, match="torch finds no GPU on this machine: device auto is the CPU"):
+        assert asked(device="auto").key == asked().key
 
 
 def test_the_cpu_goes_without_saying():

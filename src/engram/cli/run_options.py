@@ -72,7 +72,7 @@ OfflineOption = Annotated[
     ),
 ]
 DeviceOption = Annotated[
-    str, typer.Option("--device", metavar="NAME", help="Where networks compute: cpu, cuda, cuda:1, ..")
+    str, typer.Option("--device", metavar="NAME", help="Where networks compute: cpu, cuda, cuda:1, mps, or auto.")
 ]
 PrecisionOption = Annotated[
     str | None, typer.Option("--precision", metavar="float32|bf16", help="Of convolutional networks; bf16 is faster.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 from engram.errors import BadSetting
@@ -15,12 +17,17 @@ def devices() -> list[str]:
 
 def find_device(name: str) -> str:
     """The name of a device of this machine, as it is in keys: the first of a kind is meant where no number is given.
+    "auto" is the first that is not the CPU, where there is one.
 
     >>> find_device("cpu")
     'cpu'
     """
     known = devices()
+    if name == "auto":
+        if len(known) == 1:
+            warnings.warn("torch finds no GPU on this machine: device auto is the CPU", stacklevel=2)
+        return known[:2][-1]
     found = next((device for device in known if name in (device, device.removesuffix(":0"))), None)
     if found is None:
-        raise BadSetting(f"there is no device {name!r} on this machine; use one of: {', '.join(known)}")
+        raise BadSetting(f"there is no device {name!r} on this machine; use one of: {', '.join(known)}, or auto")
     return found
