@@ -16,13 +16,18 @@ from engram.runs import record_of
 from engram.store import Store
 
 ASSETS = Path(__file__).parent / "assets"
-EXPECTED = json.loads((ASSETS / "store-format-1.json").read_text())
+EXPECTED = {version: json.loads((ASSETS / f"store-format-{version}.json").read_text()) for version in (1, 2)}
+
+
+@pytest.fixture(params=[1])
+def version(request):
+    return request.param
 
 
 @pytest.fixture
-def old(tmp_path):
-    """The folder of a store that format 1 was written to: ridge, finetune with references, and a run that failed."""
-    (tmp_path / "store.db").write_bytes(gzip.decompress((ASSETS / "store-format-1.db.gz").read_bytes()))
+def old(tmp_path, version):
+    """The folder of a store of an earlier format: ridge, finetune with references, and a run that failed."""
+    (tmp_path / "store.db").write_bytes(gzip.decompress((ASSETS / f"store-format-{version}.db.gz").read_bytes()))
     return tmp_path
 
 
@@ -33,28 +38,42 @@ def by_hand(folder, query, *values):
     return found
 
 
-def shown(folder):
+def shown(folder, version=1):
     store = Store(folder)
     try:
         records = [record_of(entry, store).to_json() for entry in store.runs()]
     finally:
         store.close()
-    return {record["key"]: {name: record[name] for name in EXPECTED[record["key"]]} for record in records}
+    return {record["key"]: {name: record[name] for name in EXPECTED[version][record["key"]]} for record in records}
 
 
-def test_runs_of_format_1_are_shown_with_the_same_numbers(old):
-    assert by_hand(old, "PRAGMA user_version") == [(1,)]
-    assert shown(old) == EXPECTED
+@pytest.mark.parametrize("version", EXPECTED, indirect=True)
+def test_runs_of_earlier_formats_are_shown_with_the_same_numbers(old, version):
+    assert by_hand(old, "PRAGMA user_version") == [(version,)]
+    assert shown(old, version) == EXPECTED[version]
     assert by_hand(old, "PRAGMA user_version") == [(formats.VERSION,)]
-    assert shown(old) == EXPECTED
+    assert shown(old, version) == EXPECTED[version]
 
 
+@pytest.mark.parametrize("version", [2], indirect=True)
+def test_what_is_in_a_store_of_format_2_stays_as_it_is_and_experiments_can_be_added(old, version):
+    before = [by_hand(old, f"SELECT * FROM {table} ORDER BY rowid") for table in ("nodes", "runs")]
+    store = Store(old)
+    store.add_experiment("e" * 64, "text", "average_accuracy", [{"label": "ewc", "floor": False, "runs": ["a"]}])
+    assert [each["key"] for each in store.experiments()] == ["e" * 64]
+    store.close()
+    assert [by_hand(old, f"SELECT * FROM {table} ORDER BY rowid") for table in ("nodes", "runs")] == before
+
+
+@pytest.mark.parametrize("version", EXPECTED, indirect=True)
 def test_every_row_has_a_digest_and_is_there(old):
     specs = by_hand(old, "SELECT key, spec, row, error, grown FROM nodes ORDER BY key")
+    numbers = by_hand(old, "SELECT number, key FROM runs ORDER BY number")
     Store(old).close()
     assert by_hand(old, "SELECT key, spec, row, error, grown FROM nodes ORDER BY key") == specs
     assert by_hand(old, "SELECT count(*) FROM nodes WHERE sha256 IS NULL") == [(0,)]
-    assert by_hand(old, "SELECT number FROM runs ORDER BY number") == [(1,), (2,), (3,)]
+    assert by_hand(old, "SELECT number, key FROM runs ORDER BY number") == numbers
+    assert len(numbers) == 3
 
 
 def test_processes_that_open_an_old_store_at_once_migrate_it_once(old):
@@ -64,7 +83,7 @@ def test_processes_that_open_an_old_store_at_once_migrate_it_once(old):
         formats._make(first, 1)
         formats._make(first, formats._version(first))  # what the second finds when its turn comes
     first.close()
-    assert shown(old) == EXPECTED
+    assert shown(old) == EXPECTED[1]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +116,8 @@ def test_a_file_with_tables_and_no_format_is_refused(old):
     assert by_hand(old, "SELECT count(*) FROM runs") == [(3,)]
 
 
-@pytest.mark.parametrize("version", [formats.VERSION + 1, 99, -1])
-def test_a_newer_format_is_refused(version, old):
-    by_hand(old, f"PRAGMA user_version = {version}")
-    with pytest.raises(StoreTrouble, match=f"written by a newer Engram .format {version}.; upgrade"):
+@pytest.mark.parametrize("newer", [formats.VERSION + 1, 99, -1])
+def test_a_newer_format_is_refused(newer, old):
+    by_hand(old, f"PRAGMA user_version = {newer}")
+    with pytest.raises(StoreTrouble, match=f"written by a newer Engram .format {newer}.; upgrade"):
         Store(old)

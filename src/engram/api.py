@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 from engram.core import Learner, Stream
 from engram.errors import BadSetting, of_kind
 from engram.execute import execute
+from engram.experiment import WrittenStudy, is_writable
 from engram.learners import LEARNERS
 from engram.networks import NETWORKS
 from engram.own import Registry
@@ -113,7 +114,7 @@ def compare(
     with `floors`, finetune, joint and a third stand beside the rows (`engram.floors`). `asked` is all else that
     `engram.run` takes: head, protocol, network, …, and settings for every learner that knows them; several values (a
     list) are a grid for a protocol that selects, and rows of their own for one that does not. What fails is shown as
-    failed.
+    failed. In a `store` the comparison is kept as an experiment too, unless some of it are objects of this program.
     """
     given = {name: value for name, value in asked.items() if name not in ASKED}
     own = dict(learners) if isinstance(learners, Mapping) else {}
@@ -129,13 +130,17 @@ def compare(
     )
     for note in study.notes:
         warnings.warn(note, stacklevel=2)
-    return comparisons(study.rows, _records(study.runs, store, jobs), by)[0]
+    return comparisons(study.rows, _records(study.runs, store, jobs, study), by)[0]
 
 
-def _records(runs: Sequence[Run], store: str | os.PathLike[str] | None, jobs: int) -> list[Record]:
+def _records(
+    runs: Sequence[Run], store: str | os.PathLike[str] | None, jobs: int, study: Study | None = None
+) -> list[Record]:
     with tempfile.TemporaryDirectory(prefix="engram-") as temporary:
         place = Store(temporary if store is None else store)
         try:
+            if study is not None and is_writable(study):
+                WrittenStudy.of(study).keep(place)
             execute(runs, place, jobs)
             return [record_of(place.runs(run.key)[0], place) for run in runs]
         finally:

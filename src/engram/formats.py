@@ -1,8 +1,9 @@
-"""What the store's two tables hold, and how those of an older format become the present ones.
+"""What the store's tables hold, and how those of an older format become the present ones.
 
 A node has its own growth and its parent's key, so that a path takes as much room as it has lessons. A node after one
 lesson has no parent here and says all about its learner and its stream; so does every node that came from a store of
-format 1, with its whole path.
+format 1, with its whole path. An experiment is the text of its file, the keys of its runs row by row, and the metric
+that rows are compared by; its own key is the digest of what it asks for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from engram.errors import StoreTrouble
 from engram.record import row_from_json
 from engram.sealed import SealedTable, Shape, Values, seal
 
-VERSION = 2
+VERSION = 3
 
 _STATUSES = ("pending", "done", "failed")
 _SPEC = ("stream", "learner", "network", "grid", "protocol", "head", "seed", "validation", "curve", "references")
@@ -37,6 +38,16 @@ def _run(values: Values) -> Values:
     return values
 
 
+def _experiment(values: Values) -> Values:
+    kinds: dict[str, Any] = {"number": int, "key": str, "text": str, "by": str, "rows": list}
+    if not all(isinstance(values[name], kind) for name, kind in kinds.items()):
+        raise TypeError(f"an experiment has {kinds}")
+    for row in values["rows"]:
+        if not (isinstance(row["label"], str) and isinstance(row["floor"], bool) and all(map(str, row["runs"]))):
+            raise TypeError("a row has a label, may be a floor, and has the keys of its runs")
+    return values
+
+
 NODES = Shape(
     name="nodes",
     columns=("key", "parent", "spec", "row", "error", "kind", "grown"),
@@ -53,10 +64,18 @@ RUNS = Shape(
     thing="run",
     cure="the command of that run brings it back, 'engram clean --failed' forgets it",
 )
+EXPERIMENTS = Shape(
+    name="experiments",
+    columns=("number", "key", "text", "by", "rows"),
+    json=frozenset({"rows"}),
+    understand=_experiment,
+    thing="experiment",
+    cure="the command of that experiment brings it back, and trains nothing again",
+)
 
 
 def prepare(database: Database) -> None:
-    """Make the tables of a new file, bring those of format 1 up to date, refuse a newer format."""
+    """Make the tables of a new file, bring those of formats 1 and 2 up to date, refuse a newer format."""
     if _version(database) < VERSION:
         with database.transaction():
             _make(database, _version(database))  # asked again: another process may have done it meanwhile
@@ -76,7 +95,8 @@ def _make(database: Database, version: int) -> None:
         return
     if version == 0 and database.read("SELECT name FROM sqlite_master"):
         raise database.damaged("there are tables in it, but no format")
-    for shape in (NODES, RUNS):
+    SealedTable(database, EXPERIMENTS).create()
+    for shape in (NODES, RUNS) if version < 2 else ():
         rows = _rows_of_format_1(database, shape) if version else []
         table = SealedTable(database, shape)
         table.create()

@@ -49,7 +49,8 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._nodes, self._runs = (SealedTable(self._database, shape) for shape in (formats.NODES, formats.RUNS))
+        shapes = (formats.NODES, formats.RUNS, formats.EXPERIMENTS)
+        self._nodes, self._runs, self._experiments = (SealedTable(self._database, shape) for shape in shapes)
 
     # Nodes.
 
@@ -147,7 +148,7 @@ class Store:
         with self._database.transaction():
             known = self._runs.get(key)
             if known is None or known["status"] != "done":
-                number = known["number"] if known else self._next_number()
+                number = known["number"] if known else self._next_number("runs")
                 self._runs.put(number=number, key=key, spec=spec, status="pending")
             elif not all(map(self._nodes.has, (known["result"] or {}).get("grown", ()))):
                 warnings.warn(
@@ -156,8 +157,8 @@ class Store:
                     stacklevel=2,
                 )
 
-    def _next_number(self) -> int:
-        return int(self._read("SELECT COALESCE(MAX(rowid), 0) + 1 FROM runs")[0][0])
+    def _next_number(self, table: str) -> int:
+        return int(self._read(f"SELECT COALESCE(MAX(rowid), 0) + 1 FROM {table}")[0][0])
 
     def finish_run(self, key: str, status: str, result: Any = None, error: EngramError | None = None) -> None:
         """How a run ended; one that is done stays done, whatever happens to another process that wanted it too."""
@@ -181,6 +182,19 @@ class Store:
 
     def delete_damaged_runs(self) -> None:
         self._runs.delete_damaged()
+
+    # Experiments.
+
+    def add_experiment(self, key: str, text: str, by: str, rows: list[dict[str, Any]]) -> None:
+        """Keep what was asked for, and which runs answer it; asked again it is kept as it is now."""
+        with self._database.transaction():
+            known = self._experiments.get(key)
+            number = known["number"] if known else self._next_number("experiments")
+            self._experiments.put(number=number, key=key, text=text, by=by, rows=rows)
+
+    def experiments(self, prefix: str = "") -> list[dict[str, Any]]:
+        """Every experiment in the order in which they were asked for."""
+        return [each for each in self._experiments.all() if each["key"].startswith(prefix)]
 
     # Housekeeping.
 

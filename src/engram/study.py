@@ -130,6 +130,12 @@ class Study:
         if needed and not asked.intersection(needed):
             raise BadSetting(f"{self.by} is not measured unless it is asked for; add --{' or --'.join(needed)}")
 
+    def find(self, name: str, key: str | None = None) -> Setting | None:
+        """The setting of this name: of one learner, by a key of `own`, or of the first that has it."""
+        whose = self.names if key is None else [self._name(key)]
+        found = (self.known_to(learner, stream).get(name) for stream in self.streams for learner in whose)
+        return next((each for each in found if each is not None), None)
+
     def _is_common(self, name: str) -> bool:
         return name in self.common or any(name in _options(stream) for stream in self.streams)
 

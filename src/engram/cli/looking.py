@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from engram.cli.options import STORE, Figure, Json, Place, check_figure, one_run, open_store
-from engram.cli.output import console, draw, others_printing, print_json, print_records, runs_object, say
+from engram.cli.output import (
+    console,
+    draw,
+    others_printing,
+    print_comparisons,
+    print_json,
+    print_records,
+    runs_object,
+    say,
+)
 from engram.cli.watching import look_on
-from engram.errors import UnknownName
+from engram.errors import BadSetting, UnknownName
+
+if TYPE_CHECKING:
+    from engram.record import Record
+    from engram.store import Store
 
 
 def list_(
@@ -59,27 +73,68 @@ def runs(
 
 
 def show(
-    key: Annotated[str, typer.Argument(help="A run's key or its beginning, from 'engram runs'.")],
+    key: Annotated[
+        str, typer.Argument(help="The key of a run or an experiment, or its beginning; or an experiment file.")
+    ],
     store: Place = STORE,
     figure: Figure = "",
     as_json: Json = False,
 ) -> None:
-    """One run in full: accuracies, metrics, costs, settings."""
-    from engram.runs import record_of
-
+    """One run in full, or the table of an experiment again; nothing is trained."""
     check_figure(figure)
     place = open_store(store, must_exist=True)
-    record = record_of(one_run(place, key), place)
+    kept = _experiment(place, key)
+    if kept is not None:
+        records = _show_experiment(kept, place, as_json)
+    else:
+        records = _show_run(one_run(place, key), place, as_json)
+    if figure:
+        draw(records, figure, as_json)
+
+
+def _experiment(store: Store, key: str) -> Mapping[str, Any] | None:
+    """The experiment of a file, or the one whose digest begins like this and no run's key does."""
+    from engram.reports.kept import find_experiment, is_file
+
+    if is_file(key):
+        with others_printing():
+            return find_experiment(store, key)
+    found = store.experiments(key)
+    if not found or store.runs(key):
+        return None
+    if len(found) > 1:
+        raise BadSetting(f"{len(found)} experiments in {store.folder} begin with '{key}'; give more of the digest")
+    return found[0]
+
+
+def _show_run(entry: Mapping[str, Any], store: Store, as_json: bool) -> list[Record]:
+    from engram.runs import record_of
+
+    record = record_of(entry, store)
     if as_json:
         print_json(runs_object([record]))
     else:
         from engram.reports.tables import print_notes, print_settings
 
-        print_records([record], store)
+        print_records([record], str(store.folder))
         print_settings(console(), record)
         print_notes(console(), record)
-    if figure:
-        draw([record], figure, as_json)
+    return [record]
+
+
+def _show_experiment(kept: Mapping[str, Any], store: Store, as_json: bool) -> list[Record]:
+    """A table as it was made, or as far as its runs have come."""
+    from engram.reports.kept import comparisons_of
+
+    found = comparisons_of(kept, store)
+    records = [record for comparison in found for record in comparison.records]
+    if len(kept["rows"]) > 1:
+        print_comparisons(found, kept["key"], as_json)
+    elif as_json:
+        print_json(runs_object(records))
+    else:
+        print_records(records, str(store.folder))
+    return records
 
 
 def clean(

@@ -120,8 +120,17 @@ def _try_folder(folder: str) -> None:
 
 def resume_command(store: str) -> str:
     """What goes on with the runs of a store, as it is typed."""
+    return _with_store("engram resume", store)
+
+
+def show_command(digest: str, store: str) -> str:
+    """What shows an experiment again, as it is typed."""
+    return _with_store(f"engram show {digest[:10]}", store)
+
+
+def _with_store(command: str, store: str) -> str:
     named = store not in (STORE, os.environ.get("ENGRAM_STORE"))
-    return f"engram resume --store {shlex.quote(store)}" if named else "engram resume"
+    return f"{command} --store {shlex.quote(store)}" if named else command
 
 
 def open_store(store: str, must_exist: bool = False) -> Store:

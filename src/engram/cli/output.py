@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,8 +15,8 @@ from engram.reports.harmless import harmless
 if TYPE_CHECKING:
     from engram.papers.paper import Answer, Experiment
     from engram.record import Record
+    from engram.reports.comparison import Comparison
     from engram.reports.content import Section, Table
-    from engram.study import Study
 
 
 def console() -> Any:
@@ -152,16 +152,14 @@ def print_records(records: list[Record], store: str) -> None:
     say(f"kept in {store} as {', '.join(record.key[:10] for record in records)}")
 
 
-def print_comparisons(study: Study, records: list[Record], as_json: bool) -> None:
-    """Several methods beside each other, stream by stream."""
-    from engram.reports.comparison import comparisons
+def print_comparisons(comparisons: Sequence[Comparison], experiment: str, as_json: bool) -> None:
+    """Several methods beside each other, stream by stream; `experiment` is the digest that they are kept by."""
     from engram.reports.comparison_text import print_compared
 
-    found = comparisons(study.rows, records, study.by)
     if as_json:
-        print_json({"comparisons": [comparison.to_dict() for comparison in found]})
+        print_json({"experiment": experiment, "comparisons": [comparison.to_dict() for comparison in comparisons]})
     else:
-        print_compared(console(), found)
+        print_compared(console(), comparisons)
 
 
 def advise(records: list[Record]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import typer
 
 from engram.cli import run_options as asked
-from engram.cli.asking import study_of
-from engram.cli.options import STORE, Figure, Jobs, Json, Place, Planned, Seeds, check_figure
+from engram.cli.asking import CommandLine, what_is_asked
+from engram.cli.options import STORE, Figure, Jobs, Json, Place, Planned, Seeds, check_figure, show_command
 from engram.cli.output import (
     advise,
     draw,
@@ -16,20 +16,16 @@ from engram.cli.output import (
     print_json,
     print_records,
     runs_object,
-    warn,
+    say,
 )
 from engram.cli.planning import show_plan
 from engram.cli.training import execute, workers
 
-if TYPE_CHECKING:
-    from engram.record import Record
-    from engram.runs import Run
-    from engram.study import Study
-
 
 def run(
+    ctx: typer.Context,
     stream: asked.StreamOption,
-    learner: asked.LearnerOption,
+    learner: asked.LearnerOption = None,
     dataset: asked.DatasetOption = None,
     label: asked.LabelOption = None,
     tasks: asked.TasksOption = None,
@@ -50,6 +46,7 @@ def run(
     precision: asked.PrecisionOption = None,
     floors: asked.FloorsOption = False,
     by: asked.ByOption = None,
+    save: asked.SaveOption = "",
     jobs: Jobs = 0,
     store: Place = STORE,
     figure: Figure = "",
@@ -58,42 +55,30 @@ def run(
 ) -> None:
     """Train learners on streams, and compare them."""
     check_figure(figure)
-    options = locals()
     with others_printing():
-        study = study_of(options)
-        alone = _asks_for_one(study) and by is None
-        wanted = _runs(study, alone)
+        found = what_is_asked(ctx)
+    if save:
+        found.save(save)
     if plan:
-        show_plan(wanted, store, workers(wanted, jobs), as_json)
-        return
-    records = execute(wanted, store, jobs)
-    if alone:
-        _show_one(records, store, as_json)
+        show_plan(found.runs, store, workers(found.runs, jobs), as_json)
     else:
-        print_comparisons(study, records, as_json)
-    if figure:
-        draw(records, figure, as_json)
-    leave(records)
+        _train(found, store, jobs, figure, as_json)
 
 
-def _asks_for_one(study: Study) -> bool:
-    """Whether it is one learner on one stream, as it is set: several values of its settings are a protocol's to choose
-    from, unless they were written as its own."""
-    several = [value for own in study.own.values() for value in own.values() if isinstance(value, list)]
-    return len(study.streams) == len(study.learners) == 1 and not study.floors and not several
+def _train(found: CommandLine, store: str, jobs: int, figure: str, as_json: bool) -> None:
+    kept = found.keep(store)
+    records = execute(found.runs, store, jobs)
+    if not found.alone:
+        from engram.reports.comparison import comparisons
 
-
-def _runs(study: Study, alone: bool) -> list[Run]:
-    if alone:
-        return study.single().runs(study.seeds)
-    for note in study.notes:
-        warn(note)
-    return study.runs
-
-
-def _show_one(records: list[Record], store: str, as_json: bool) -> None:
-    if as_json:
+        print_comparisons(comparisons(found.study.rows, records, found.study.by), kept, as_json)
+    elif as_json:
         print_json(runs_object(records))
     else:
         print_records(records, store)
         advise(records)
+    if kept and not as_json:
+        say(f"kept in {store} as experiment {kept[:10]}: '{show_command(kept, store)}' makes this table again")
+    if figure:
+        draw(records, figure, as_json)
+    leave(records)

@@ -10,11 +10,11 @@ StreamOption = Annotated[
     str,
     typer.Argument(
         help="A stream such as split-digits or permuted-mnist, yours as streams.py:rotated, or a folder of your files; "
-        "several with commas."
+        "several with commas; or an experiment file, as experiment.toml."
     ),
 ]
 LearnerOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--learner",
         metavar="NAME,..",
@@ -82,4 +82,7 @@ FloorsOption = Annotated[
 ]
 ByOption = Annotated[
     str | None, typer.Option("--by", metavar="METRIC", help="Compare by this metric; average_accuracy by default.")
+]
+SaveOption = Annotated[
+    str, typer.Option("--save", metavar="FILE", help="Write all this into an experiment file, for 'engram run FILE'.")
 ]

@@ -20,6 +20,7 @@ from engram.cli.options import (
     open_store,
     resume_command,
     seed_list,
+    show_command,
 )
 from engram.cli.output import (
     console,
@@ -148,11 +149,20 @@ def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
         from engram.reports.tables import print_comparison
 
         print_comparison(console(), records)
+        for digest in _experiments(wanted, store):
+            say(f"'{show_command(digest, store)}' makes the table of the experiment that they are part of")
     elif not waiting:
         say(f"every run in {store} is done")
     leave(records)
     if waiting:
         raise typer.Exit(1)
+
+
+def _experiments(wanted: list[Run], store: str) -> list[str]:
+    """The digests of those that some of the runs are part of."""
+    keys = {run.key for run in wanted}
+    kept = open_store(store).experiments()
+    return [each["key"] for each in kept if any(keys.intersection(row["runs"]) for row in each["rows"])]
 
 
 def _unfinished(store: str) -> tuple[list[Run], Counter[str]]:
