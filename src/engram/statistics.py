@@ -3,7 +3,7 @@
 With the same seed two methods are given the same stream and begin alike, so they are compared seed by seed: the mean of
 the differences, its 95 % interval and the p-value are those of a paired t test. Whoever picks the best of several rows
 has looked at every pair of them, so p-values are corrected over all these pairs (Holm 1979): where there is no
-difference at all, the chance of finding one anywhere is at most 5 %.
+difference at all, the chance of finding one anywhere is at most 5 %, as far as differences are about normal.
 
     >>> found = paired({0: 0.80, 1: 0.82, 2: 0.84}, {0: 0.70, 1: 0.75, 2: 0.71})
     >>> found.n, round(found.mean, 3), round(found.low, 3), round(found.high, 3), round(found.p, 3)
