@@ -31,7 +31,7 @@ from engram.parts.outputs import PER_TASK, SHARED, OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.parts.stopping import Stopping, looks_at
-from engram.parts.twins import STEP, is_as_in
+from engram.parts.twins import is_as_in, learns_plainly
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
@@ -258,9 +258,9 @@ class GradientLearner(Learner):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the present lesson is learned as by `finetune` if it were the first; see `parts/twins.py`."""
-        alone = self.criterion.is_plain and self.current_pull is None and not len(self.rehearsal.memory)
-        return alone and self.active == Outputs(0, self.network.rows) and is_as_in(GradientLearner, self, STEP)
+        """Whether a new network learns the present lesson and nothing else; see `parts/twins.py`."""
+        is_new = len(self.outputs.tasks) == 1 or not self.shared()
+        return is_new and learns_plainly(self, GradientLearner)
 
     def prepare(self, lesson: Lesson) -> None:
         """What training needs and a checkpoint does not hold: the data, the active outputs and their places, the loss

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from torch import Tensor
 
 from engram.core import Split, State, pick
+from engram.networks import Outputs
 from engram.parts.stopping import Stopping
 from engram.settings import declared
 
@@ -82,6 +83,13 @@ def _is_plain(fit: Fit) -> bool:
     network = fit.owner.network
     whole = network.trained == [slice(0, len(network.theta))] and not network.keeps_statistics
     return fit.owner.is_plain and whole and network.trunk.is_ours and fit.optimizer_reset != "none"
+
+
+def learns_plainly(learner: Any, home: type) -> bool:
+    """Whether a gradient learner prepared for a lesson has its samples alone, all outputs and every step of the loop as
+    its home has it."""
+    alone = learner.criterion.is_plain and learner.current_pull is None and not len(learner.rehearsal.memory)
+    return alone and learner.active == Outputs(0, learner.network.rows) and is_as_in(home, learner, STEP)
 
 
 def is_as_in(home: type, learner: object, names: Collection[str]) -> bool:
