@@ -31,9 +31,7 @@ def test_a_machine_s_devices(two_cards):
 
 @pytest.mark.parametrize("name", ["cuda:2", "meta", "", "gpu", 0, None])
 def test_one_that_is_not_there_is_refused_with_those_that_are(name, two_cards):
-    with pytest.raises(
-        BadSetting, match=r"no device .* on this machine; use one of: cpu, cuda:0, cuda:1, or auto"
-    ):
+    with pytest.raises(BadSetting, match=r"no device .* on this machine; use one of: cpu, cuda:0, cuda:1, or auto"):
         find_device(name)
 
 
