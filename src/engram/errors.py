@@ -74,6 +74,12 @@ class DamagedFile(EngramError):
     exit_code = 1
 
 
+class DamagedModel(DamagedFile):
+    """A model that cannot be used, though somebody asked for it."""
+
+    exit_code = 2
+
+
 class StoreTrouble(EngramError):
     """The store cannot be read or written: no permission, damaged, locked, written by a newer version."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from engram import __version__
-from engram.cli import data, exporting, looking, training
+from engram.cli import answering, data, exporting, looking, own_data, training
 from engram.cli.once import Once
 from engram.cli.output import say, warn
 from engram.cli.report import report
@@ -27,6 +27,13 @@ app = typer.Typer(
     **_STYLE,
 )
 _COMMANDS: tuple[Callable[..., None], ...] = (
+    looking.list_,
+    own_data.learn,
+    answering.predict,
+    answering.examine,
+    answering.inspect,
+    own_data.undo,
+    own_data.forget,
     run,
     training.demo,
     training.paper,
@@ -39,6 +46,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.check,
     data.redundancy,
 )
+_NAMES = {looking.list_: "list", answering.examine: "test"}  # words that mean something else in Python
 
 
 def _say_version(wanted: bool) -> None:
@@ -47,9 +55,8 @@ def _say_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app.command("list", cls=Once)(looking.list_)
 for _command in _COMMANDS:
-    app.command(cls=Once)(_command)
+    app.command(_NAMES.get(_command), cls=Once)(_command)
 datasets = typer.Typer(help="Datasets: list them, fetch them, verify their digests.", **_STYLE)
 datasets.command("list", cls=Once)(data.list_)
 datasets.command(cls=Once)(data.fetch)

@@ -34,6 +34,7 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
 
     _knowledge: Knowledge | None = None
     _before: Knowledge | None = None
+    _notes: Mapping[str, Any] = {}  # plain JSON that its file keeps: how files are read for it, what tests came to
     _file: tuple[str, str | None] | None = None  # where it was last loaded from or saved to, and with which content
 
     def __init__(
@@ -86,6 +87,11 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
             raise BadInput("there is no session to undo: only the last one can be, and only once")
         self._know(self._before, None)
         return self
+
+    def previous(self) -> ContinualClassifier | None:
+        """The classifier as it was before the last session, where that is known: `undo` makes this one that."""
+        check_is_fitted(self)
+        return None if self._before is None else self._remade(self._described(), self._before, None)
 
     def _learn(self, X: Any, y: Any, anew: bool) -> None:
         started = time.perf_counter()
@@ -170,6 +176,7 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
             "parameters": self.get_params(),
             "features": self.n_features_in_,
             "names": None if names is None else names.tolist(),
+            "notes": dict(self._notes),
         }
 
     @classmethod
@@ -178,6 +185,7 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
         model.n_features_in_ = plain["features"]
         if plain["names"] is not None:
             model.feature_names_in_ = np.array(plain["names"], dtype=object)
+        model._notes = plain.get("notes", {})
         model._know(known, before)
         return model
 

@@ -19,7 +19,7 @@ import torch
 
 from engram import checkpoint, files
 from engram.core import Learner, State
-from engram.errors import BadData, BadState, DamagedFile, ModelInUse
+from engram.errors import BadData, BadState, DamagedFile, DamagedModel, ModelInUse
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.knowledge import Knowledge
 from engram.learner_file import load as load_learner
@@ -46,14 +46,17 @@ def load(path: str | os.PathLike[str], *, own: bool = False) -> ContinualClassif
 def load_model(path: Path) -> ContinualClassifier:
     if not path.is_file():
         raise BadData(f"there is no file {path}; give one that a model was saved to")
-    digest, found = checkpoint.digest(path), checkpoint.read(path, OWNER)
+    try:
+        digest, found = checkpoint.digest(path), checkpoint.read(path, OWNER)
+    except DamagedFile as error:
+        raise DamagedModel(f"{error}; restore {path} from a copy, or learn its files again") from error
     version = found.plain.get("format")
     if not isinstance(version, int) or version > FORMAT:
         raise BadState(f"{path} has the format {version} of a newer Engram; update Engram to read it")
     try:
         model = _rebuilt(found, path)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
-        raise DamagedFile(f"{path} holds no whole model ({type(error).__name__}: {error}); it was not used") from error
+        raise DamagedModel(f"{path} holds no whole model ({type(error).__name__}: {error}); it was not used") from error
     model._file = str(path.resolve()), digest
     return model
 

@@ -14,7 +14,7 @@ import numpy as np
 from engram import memory
 from engram.errors import BadData
 from engram.readers.naming import is_hidden, natural
-from engram.readers.sheet import Sheet
+from engram.readers.sheet import FOLDER, Sheet
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -49,7 +49,7 @@ def read(folder: Path, where: str, shape: ImageShape | None, side: tuple[int, in
         where,
         x=x,
         labels=np.array(labels) if labels else None,
-        label="folder",
+        label=FOLDER,
         place=lambda row: f"the image {os.path.relpath(found[row].path, folder)}",
     )
 

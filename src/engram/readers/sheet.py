@@ -12,6 +12,7 @@ from engram.errors import BadData, UnknownName
 
 NUMBER, TEXT, DATE = "number", "text", "date"  # the kinds of columns
 LABEL = "label"  # what a reader may be told of a column: it becomes numbers or text here
+FOLDER = "folder"  # where the labels of images are
 RowPlace = Callable[[int], str]  # where a row is, for people
 
 
@@ -44,6 +45,10 @@ class Sheet:
     def __len__(self) -> int:
         return len(self.x) if self.x is not None else len(next(iter(self.columns.values())).values)
 
+    def key(self, row: int) -> int | str:
+        """A row's number from 1, or an image's name."""
+        return row + 1 if self.columns or self.label != FOLDER else self.place(row).removeprefix("the image ")
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.columns)
@@ -52,10 +57,14 @@ class Sheet:
     def kinds(self) -> dict[str, str]:
         return {name: column.kind for name, column in self.columns.items()}
 
+    def rows(self) -> np.ndarray | dict[str, np.ndarray]:
+        """The samples, or the values of each column by its name."""
+        return self.x if self.x is not None else {name: column.values for name, column in self.columns.items()}
+
     def known_labels(self) -> np.ndarray:
         """The labels, where there have to be some."""
         if self.labels is None:
-            way_out = "name their column" if self.columns else "give them as y, or one folder a class"
+            way_out = "name their column (--label)" if self.columns else "give them as y, or one folder a class"
             raise BadData(f"{self.where} has no labels; {way_out}")
         return self.labels
 

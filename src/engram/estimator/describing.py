@@ -1,0 +1,32 @@
+"""What there is to say about a model, as plain JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engram.estimator.classifier import ContinualClassifier
+from engram.estimator.columns import CATEGORY
+
+
+def described(model: ContinualClassifier) -> dict[str, Any]:
+    known, choice = model._known(), model.choice_
+    return {
+        "learner": choice["learner"],
+        "why": choice["why"],
+        "settings": choice["settings"],
+        "chosen": choice["chosen"],
+        "label": model._notes.get("label"),
+        "columns": [_column(dict(column)) for column in known.preparation.columns],
+        "without": model._notes.get("without", []),
+        "shape": list(known.preparation.shape),
+        "sessions": model.history_,
+        "can_undo": model._before is not None,
+        "classes": [{"label": c, "rows": n} for c, n in zip(model.classes_.tolist(), model.counts_.tolist())],
+        "rows": int(model.counts_.sum()),
+        "bytes_of": {name: int(values.nbytes) for name, values in known.mind.tensors().items()},
+    }
+
+
+def _column(column: dict[str, Any]) -> dict[str, Any]:
+    more = {"categories": len(column["categories"])} if column["kind"] == CATEGORY else {}
+    return {"name": column["name"], "kind": column["kind"], **more}
