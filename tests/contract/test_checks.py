@@ -26,6 +26,8 @@ VARIANTS = [
     ("online-ewc", {"fisher": "batch", "decay": 0.9, "heads": "masked"}),
     ("ridge", {"map": "patches", "strength": 0}),
     ("slda", {"map": "waves"}),
+    ("ridge-each", {"map": "components", "strength": 0}),
+    ("exemplars-only", {"map": "components"}),
     ("new-head", {"trunk": "finetune"}),
     ("new-leg", {"trunk": "finetune"}),
 ]

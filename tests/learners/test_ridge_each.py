@@ -25,7 +25,7 @@ def _right(learner, lesson, task=None):
 
 def test_likelihood_by_hand():
     """Means 1 and 0, variances 3 and 1, to which a hundredth of their mean is added: 3.02 and 1.02."""
-    known = Known(0, (0,), torch.empty(0), torch.tensor([[1.0, 0.0], [3.0, 1.0]]))
+    known = Known(0, (0,), torch.empty(0), torch.tensor([[1.0, 0.0], [3.0, 1.0]]), None)
     expected = (4 / 3.02 + 4 / 1.02) + torch.tensor([3.02, 1.02]).log().sum()
     assert known.unlikelihood(torch.tensor([[3.0, 2.0]], dtype=torch.float64)).item() == pytest.approx(float(expected))
 
@@ -44,7 +44,7 @@ def test_two_tasks_by_hand(teach):
     assert [each.statistics[0].tolist() for each in learner.known] == [[0, 0.5], [10.5, 0]]
 
 
-@pytest.mark.parametrize("kind", ["plain", "waves"])
+@pytest.mark.parametrize("kind", ["plain", "waves", "components"])
 def test_permuted_digits_are_told_apart_and_none_is_forgotten(kind, make, teach, permuted_lessons):
     learner = make("ridge-each", map=kind, features=100)
     before = []

@@ -70,7 +70,7 @@ def test_images_of_one_colour_have_features_too():
     assert made(flat.x).isfinite().all()
 
 
-@pytest.mark.parametrize("kind, kept", [("waves", 0), ("filters", 0), ("patches", 6 * 9)])
+@pytest.mark.parametrize("kind, kept", [("waves", 0), ("components", 7 * 64), ("filters", 0), ("patches", 6 * 9)])
 def test_a_state_holds_what_the_seed_does_not_give(kind, kept):
     one, other = _map(kind, (1, 8, 8)), Map(kind, (1, 8, 8), 6, 20, 2.0, 0)
     state = State(one.tensors(), one.plain())
@@ -88,6 +88,18 @@ def test_operations_and_memory_are_those_of_the_layers():
     assert made.flops() == answers + 2 * made.inputs * 20
     assert made.least_bytes() >= 4 * made.inputs * 20
     assert Map("waves", (3, 28, 28), 6, 20, 2.0, 0).look(_split((3, 28, 28))) == 2 * 30 * 30 * 3 * 28 * 28
+
+
+def test_components_are_as_long_as_their_deviations():
+    """Deviations 3 and 1 along the axes, around (5, 7); of three components there are two."""
+    made = Map("components", (2,), 3, 0, 2.0, 0)
+    points = torch.tensor([[8.0, 7.0], [2.0, 7.0], [5.0, 8.0], [5.0, 6.0]])
+    made.look(Split(points, torch.zeros(4, dtype=torch.long)))
+    assert made.inputs == 2
+    assert torch.allclose(made.components[-1], torch.tensor([5.0, 7.0]))
+    expected = torch.tensor([[3.0, 0.0], [0.0, 1.0]]) / math.sqrt(2)  # each axis has half of the points
+    assert torch.allclose(made.components[:2].abs(), expected, atol=1e-5)
+    assert torch.allclose(made(points).abs().max(0).values, torch.tensor([9.0, 1.0]) / math.sqrt(2), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["filters", "patches"])

@@ -65,6 +65,7 @@ class ExemplarsOnly(Learner):
         self.done: int | None = None
         self.operations = 0
         self._solution: KernelRidge | None = None  # follows from the memory; None where it has to be computed
+        self._looked = 0  # operations of its map's look at the exemplars
 
     @classmethod
     def least_bytes(cls, outline: Outline, network: Blueprint | None, settings: Mapping[str, Any]) -> int:
@@ -115,7 +116,7 @@ class ExemplarsOnly(Learner):
                 f"raise the strength (now {self.strength:g})"
             )
         flops = self.phi.flops() if self.mapped is None else self.mapped.flops()
-        self.operations += len(solution.points) * flops + solution.flops()
+        self.operations += self._looked + len(solution.points) * flops + solution.flops()
 
     def solution(self) -> KernelRidge | None:
         """The classifier that the exemplars give; None while there are none."""
@@ -126,7 +127,7 @@ class ExemplarsOnly(Learner):
             if self.mapped is None:
                 self._solution = KernelRidge(self.phi(x), labels, len(columns), self.strength)
             else:
-                self.mapped.look(self.memory.split())
+                self._looked = self.mapped.look(self.memory.split())
                 self._solution = KernelRidge(self.mapped(x), labels, len(columns), self.strength, self.width)
         return self._solution
 

@@ -1,14 +1,15 @@
 """A ridge regression for every task, and a guess at the task of a sample that comes without one.
 
-What is kept of a task is its solution, and the mean and variance of every number of its samples. A sample is taken to
-be of the task under whose normal distribution with independent numbers it is most likely, and is answered by that
-task's solution alone: nothing that was learned is ever changed. Features, and what is chosen in the first task, are
-those of `ridge`, shared by all tasks; the sums that a task is solved from are gone when it is over.
+What is kept of a task is its solution, its map, and the mean and variance of every number of its samples. A sample is
+taken to be of the task under whose normal distribution with independent numbers it is most likely, and is answered by
+that task's solution alone: nothing that was learned is ever changed. A map looks at every task anew; the penalty is
+chosen in the first one. The sums that a task is solved from are gone when it is over.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -17,6 +18,8 @@ from torch import Tensor
 from engram.core import Lesson, Outline, State, canonical
 from engram.learners.ridge import Ridge
 from engram.networks import Blueprint
+from engram.parts.maps import Map, made_map
+from engram.transform import under
 
 LEAST = 0.01  # what is added to every variance, as a share of their mean: some numbers of a task may never change
 ELSEWHERE = -1e6  # the score of classes that the guessed task does not have
@@ -29,6 +32,7 @@ class Known(NamedTuple):
     classes: tuple[int, ...]
     solution: Tensor
     statistics: Tensor  # mean and variance of every number
+    mapped: Map | None
 
     def unlikelihood(self, x: Tensor) -> Tensor:
         """Of each flat sample: −2 log of the density, but for what is the same in all tasks."""
@@ -75,8 +79,9 @@ class RidgeEach(Ridge):
         count, sums, squares = self.totals
         mean = sums / count
         statistics = torch.stack([mean, (squares / count - mean.square()).clamp(min=0)]).float()
-        self.known.append(Known(lesson.index, tuple(lesson.classes), self.solution, statistics))
+        self.known.append(Known(lesson.index, tuple(lesson.classes), self.solution, statistics, self.mapped))
         self._clear(0, 0)
+        self.mapped = made_map(self.outline.shape, self.seed, vars(self))  # which has looked at nothing
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         """Of classes that the guessed task does not have the score is very low; nothing is known of a task before its
@@ -85,11 +90,11 @@ class RidgeEach(Ridge):
         known = self.known if task is None else [each for each in self.known if each.task == task][-1:]
         scores = torch.zeros(len(x), len(columns)) if not known else torch.full((len(x), len(columns)), ELSEWHERE)
         guesses = self.guess(x, known)
-        features = self.features_of(x) if known else x
         for number, each in enumerate(known):
             rows = (guesses == number).nonzero().squeeze(1)
             places = torch.tensor([columns.index(label) for label in each.classes])
-            scores[rows[:, None], places] = features[rows] @ each.solution
+            if len(rows):
+                scores[rows[:, None], places] = self.features_of(x[rows], each.mapped) @ each.solution
         return scores
 
     def guess(self, x: Tensor, known: list[Known]) -> Tensor:
@@ -103,17 +108,21 @@ class RidgeEach(Ridge):
     def state(self) -> State:
         state = super().state()
         tensors = {**state.tensors, "totals": self.totals}
+        plain = []
         for k, each in enumerate(self.known):
             tensors |= {f"solutions.{k}": each.solution, f"statistics.{k}": each.statistics}
-        return State(tensors, {**state.plain, "known": [[each.task, list(each.classes)] for each in self.known]})
+            tensors |= {f"maps.{k}.{name}": own for name, own in (each.mapped.tensors() if each.mapped else {}).items()}
+            plain.append([each.task, list(each.classes), each.mapped.plain() if each.mapped else {}])
+        return State(tensors, {**state.plain, "known": plain})
 
     def load(self, state: State) -> None:
         super().load(state)
         self.totals = state.tensors["totals"].clone()
-        self.known = [
-            Known(task, tuple(classes), *(canonical(state.tensors[f"{name}.{k}"].clone()) for name in _KEPT))
-            for k, (task, classes) in enumerate(state.plain["known"])
-        ]
+        self.known = [self._loaded(state.tensors, k, *known) for k, known in enumerate(state.plain["known"])]
 
-
-_KEPT = ("solutions", "statistics")
+    def _loaded(self, tensors: Mapping[str, Tensor], k: int, task: int, classes: list[int], plain: Any) -> Known:
+        mapped = made_map(self.outline.shape, self.seed, vars(self))
+        if mapped is not None:
+            mapped.load(under(f"maps.{k}.", tensors), plain)
+        solution, statistics = (canonical(tensors[f"{name}.{k}"].clone()) for name in ("solutions", "statistics"))
+        return Known(task, tuple(classes), solution, statistics, mapped)

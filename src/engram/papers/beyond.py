@@ -20,14 +20,15 @@ MEMORY, MINUTES = Column(KILOBYTES, "kB kept", 1), Column("minutes", "minutes a 
 PERMUTED = "dp10-10"
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
-    "paper": {"dataset": "mnist", "filters": 32, "waves": 6000, "each": 3000, "pairs": 1000, "tasks": 10},
-    "quick": {"dataset": "digits", "filters": 8, "waves": 200, "each": 150, "pairs": 100, "tasks": 3},
+    "paper": {"dataset": "mnist", "filters": 32, "waves": 6000, "components": 100, "each": 3000, "pairs": 1000},
+    "quick": {"dataset": "digits", "filters": 8, "waves": 200, "components": 30, "each": 150, "pairs": 100},
 }
+TASKS = {"paper": 10, "quick": 3}
 PAIRS = {"paper": (*SPLITS, PERMUTED), "quick": ("d5-5a", PERMUTED)}
 
 
 def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
-    size = {**SIZES[tier], **({"dataset": dataset} if dataset else {})}
+    size = {**SIZES[tier], "tasks": TASKS[tier], **({"dataset": dataset} if dataset else {})}
     claimed = tier == "paper" and size["dataset"] == "mnist"
     return [
         _split(size, claimed),
@@ -78,9 +79,9 @@ def _exemplars(size: Mapping[str, Any], claimed: bool) -> Experiment:
 
 
 def _permuted(size: Mapping[str, Any], claimed: bool) -> Experiment:
-    settings = {"map": "waves", "features": size["each"], "strength": 0}
+    settings = {**_components(size), "strength": 0}
     run = _run("permuted", size["dataset"], "ridge-each", settings, tasks=size["tasks"])
-    label = "ridge-each on waves"
+    label = "ridge-each on components"
     claims = (at_least(label, 0.97), at_least(label, -0.0005, FORGETTING.metric))
     title = f"Permuted {size['dataset']}, {size['tasks']} tasks, no task given"
     columns = (ACCURACY, FORGETTING, MEMORY, MINUTES)
@@ -88,14 +89,17 @@ def _permuted(size: Mapping[str, Any], claimed: bool) -> Experiment:
     return Experiment("permuted", title, columns, rows, claims if claimed else (), about=ABOUT["permuted"])
 
 
+def _components(size: Mapping[str, Any]) -> dict[str, Any]:
+    return {"map": "components", "filters": size["components"], "features": size["each"]}
+
+
 def _pairs(size: Mapping[str, Any], streams: Sequence[str], claimed: bool) -> Experiment:
     """Two tasks as somebody would meet them who sees the second after the first."""
     filters = {"map": "filters", "filters": size["filters"], "features": size["pairs"]}
-    waves = {"map": "waves", "features": size["each"]}
     strictly = {"strict": True, "every": 1000}
     rows = []
     for stream in streams:
-        learner, settings = ("ridge-each", waves) if stream == PERMUTED else ("ridge", filters)
+        learner, settings = ("ridge-each", _components(size)) if stream == PERMUTED else ("ridge", filters)
         asked = _run(stream, size["dataset"], learner, {**settings, **strictly}, protocol="realistic")
         more = {} if stream == PERMUTED else {"references": True, "offline": "no"}
         rows.append(Question(f"{learner} {stream}", {**asked, **more}))

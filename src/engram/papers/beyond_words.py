@@ -14,8 +14,9 @@ ABOUT = {
         "them and the seed. `plain` is what `exemplars-only` does without a map."
     ),
     "permuted": (
-        "A solution for every task. The task of a test sample is guessed: that under whose means and variances of "
-        "single pixels it is most likely. The penalty and the width of the waves come from the first task."
+        "A solution for every task, on waves of its own principal components. The task of a test sample is guessed: "
+        "that under whose means and variances of single pixels it is most likely. The penalty comes from the first "
+        "task."
     ),
     "pairs": (
         "The twelve streams of Pfülb et al. 2018 under their realistic protocol in its strict form: a twelfth of the "

@@ -20,7 +20,7 @@ from engram.core import Learner, Lesson, Outline, Split, State, Step, canonical
 from engram.errors import BadData, Diverged
 from engram.networks import Blueprint
 from engram.parts.exact_sums import add_products, whole
-from engram.parts.maps import MapSettings, made_map, rounded
+from engram.parts.maps import Map, MapSettings, made_map, rounded
 from engram.parts.outputs import OutputLayer
 from engram.settings import apply, declared, resolve
 
@@ -105,9 +105,9 @@ class Accumulated(Learner):
         """The matrix G in float64, to be read only."""
         return self.gram if self.mapped is None else whole(self.gram)
 
-    def features_of(self, x: Tensor) -> Tensor:
+    def features_of(self, x: Tensor, mapped: Map | None) -> Tensor:
         """Those that scores are made of, in float32. Of a map they are not rounded: no sum depends on them."""
-        return self.phi(x).float() if self.mapped is None else _with_ones(self.mapped(x))
+        return self.phi(x).float() if mapped is None else _with_ones(mapped(x))
 
     def features_flops(self) -> int:
         return self.phi_flops() if self.mapped is None else self.mapped.flops()
@@ -181,7 +181,7 @@ class Accumulated(Learner):
         """How many of these samples each solution has right; −1 where there is none."""
         right = [-1 if solution is None else 0 for solution in solutions]
         for x, y in held.batches(CHUNK):
-            features, places = self.features_of(x), self._places(lesson, y)
+            features, places = self.features_of(x, self.mapped), self._places(lesson, y)
             for number, solution in enumerate(solutions):
                 if solution is not None:
                     right[number] += int(((features @ solution).argmax(1) == places).sum())
@@ -201,7 +201,7 @@ class Accumulated(Learner):
         rows = self.outputs.rows(task)
         if self.mapped is not None and not self.mapped.is_ready:
             return torch.zeros(len(x), len(rows))
-        return (self.features_of(x) @ self.solution)[:, rows]
+        return (self.features_of(x, self.mapped) @ self.solution)[:, rows]
 
     def columns(self, task: int | None = None) -> list[int]:
         return self.outputs.classes(task)

@@ -1,12 +1,13 @@
 """Fixed features of samples, made before anything is learned: what closed-form learners can stand on.
 
-    waves    cos(x·w + b) with random w and b: random Fourier features of the sample itself (Rahimi and Recht 2007)
-    filters  the same of an image's answers to random filters
-    patches  the same of its answers to filters that are patches of the first task's images
+    waves       cos(x·w + b) with random w and b: random Fourier features of the sample itself (Rahimi and Recht 2007)
+    components  the same with w spread as samples of the first task are, w ~ N(0, Σ), by their principal components
+    filters     the same of an image's answers to random filters
+    patches     the same of its answers to filters that are patches of the first task's images
 
 Answers are split into their positive and negative parts and averaged over squares that overlap; of that the square root
 is taken, and the whole is brought to length 1. Samples that are no images have waves of themselves; their width
-follows the distances between samples of the first task. That, and patches, is all that is looked at before
+follows the distances between samples of the first task. That, patches and components are all that is looked at before
 learning begins: `filters` of images look at nothing.
 
 Where images are convolved, what is multiplied is rounded so far that float32 adds up the products exactly (for numbers
@@ -32,7 +33,7 @@ from engram.randomness import generator
 from engram.settings import setting
 
 PLAIN = "plain"
-MAPS = ("waves", "filters", "patches")
+MAPS = ("waves", "components", "filters", "patches")
 FURTHEST = 2.0  # the squared distance between answers that have nothing in common
 GRID = 2.0**-5
 PIXELS, WEIGHTS, ANSWERS, DIRECTIONS = 2.0**-8, 2.0**-12, 2.0**-10, 2.0**-8  # what is multiplied are multiples of these
@@ -48,11 +49,11 @@ class MapSettings:
 
     map = setting(
         PLAIN,
-        "features: plain (as without a map), waves (random cosines of the sample), filters (of an image's answers to "
-        "random filters), patches (to patches of the first task's images)",
+        "features: plain (as without a map), waves (random cosines of the sample), components (of its principal "
+        "components), filters (of an image's answers to random filters), patches (to patches of the first task)",
         choices=(PLAIN, *MAPS),
     )
-    filters = setting(64, "map=filters or patches: how many", at_least=1)
+    filters = setting(64, "map=filters, patches or components: how many", at_least=1)
     width = setting(
         2.0,
         "maps: width of the waves; in medians of the squared distances between samples of the first task, or, where "
@@ -71,6 +72,7 @@ class Map:
         self.side, self.stride = sides(shape) if self.convolves else (0, 0)
         self.filters = torch.empty(0)  # random ones are drawn when they are first needed
         self.width = FURTHEST * width if self.convolves else 0.0  # 0 until `look`
+        self.components = torch.empty(0)  # a row for each, and the mean behind them
         self._random: tuple[Tensor, Tensor] | None = None  # directions and phases of the waves
 
     @property
@@ -86,11 +88,15 @@ class Map:
         self._random = None
         if self.kind == "patches" and self.convolves:
             self.filters = self._cut(x)
+        operations = 0
+        if self.kind == "components":
+            self.components = _components(x.flatten(1).double(), self.inputs)
+            operations += 2 * len(x) * (len(x) + self.inputs) * math.prod(self.shape)
         if self.convolves or not self.waves:
-            return 0
+            return operations
         points = self.answers(x)
         self.width = self.factor * median_distance(squared_distances(points, points))
-        return 2 * len(x) * points.numel()
+        return operations + len(x) * (self._answer_flops() + 2 * points.numel())
 
     def _draw(self) -> None:
         draw = generator(self.seed, "initialisation", "filters")
@@ -120,6 +126,8 @@ class Map:
 
     def answers(self, x: Tensor) -> Tensor:
         """What the waves are made of."""
+        if self.kind == "components":
+            return (x.flatten(1) - self.components[-1]) @ self.components[:-1].t()
         if not self.convolves:
             return x.flatten(1)
         if not len(self.filters):
@@ -140,7 +148,8 @@ class Map:
     def inputs(self) -> int:
         """How many answers there are to a sample."""
         if not self.convolves:
-            return math.prod(self.shape)
+            numbers = math.prod(self.shape)
+            return min(self.count, numbers) if self.kind == "components" else numbers
         return 2 * self.count * math.prod(_steps(places, POOL, POOL // 2, 1) for places in self._places())
 
     def flops(self) -> int:
@@ -149,7 +158,7 @@ class Map:
 
     def _answer_flops(self) -> int:
         if not self.convolves:
-            return 0
+            return 2 * self.inputs * math.prod(self.shape) if self.kind == "components" else 0
         return 2 * self.count * self.shape[0] * self.side**2 * math.prod(self._places())
 
     def _places(self) -> list[int]:
@@ -161,15 +170,18 @@ class Map:
         return 4 * self.inputs * (self.waves + CHUNK)
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a state has to hold: patches only, random filters are drawn again."""
-        return {"map.filters": self.filters} if self.kind == "patches" and len(self.filters) else {}
+        """What a state has to hold: random filters are drawn again."""
+        found = {"map.components": self.components, "map.filters": self.filters if self.kind == "patches" else None}
+        return {name: tensor for name, tensor in found.items() if tensor is not None and len(tensor)}
 
     def plain(self) -> dict[str, Any]:
         return {} if self.convolves or not self.width else {"map": {"width": self.width}}
 
     def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
+        none = torch.empty(0)
+        self.components = canonical(tensors.get("map.components", none).clone())
         if self.convolves and self.kind == "patches":
-            self.filters = canonical(tensors["map.filters"].clone()) if "map.filters" in tensors else torch.empty(0)
+            self.filters = canonical(tensors.get("map.filters", none).clone())
         elif not self.convolves:
             self.width = plain.get("map", {}).get("width", 0.0)
 
@@ -202,6 +214,17 @@ def _normal(filters: Tensor) -> Tensor:
     """Of mean 0 and length 1: a filter that answers to brightness alone tells little."""
     filters = filters - filters.mean((1, 2, 3), keepdim=True)
     return rounded(canonical(F.normalize(filters.flatten(1), dim=1).view(filters.shape)), WEIGHTS)
+
+
+def _components(x: Tensor, count: int) -> Tensor:
+    """The first principal components of samples, each as long as its deviation, and their mean; zeros where there are
+    fewer. With G = XXᵀ/n = VSVᵀ they are the rows of VᵀX/√n."""
+    mean = x.mean(0)
+    x = (x - mean) / math.sqrt(len(x))
+    _, vectors = torch.linalg.eigh(torch.nan_to_num(x @ x.t()))
+    found = vectors.flip(1)[:, :count].t() @ x
+    padded = F.pad(found, (0, 0, 0, count - len(found)))
+    return torch.cat([padded, mean[None]]).float()
 
 
 def _steps(size: int, side: int, stride: int, padding: int) -> int:
