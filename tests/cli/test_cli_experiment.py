@@ -150,3 +150,29 @@ def test_mistakes_are_one_sentence(engram, file, words, sentence):
     said = engram(*words)
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert sentence in said.err
+
+
+def test_a_report_an_export_and_the_list_know_experiments(engram, file):
+    assert engram("run", "split-digits", "--learner", "ridge", "--tasks", "1", "--jobs", "1").code == 0
+    digest = engram("run", "x.toml", "--jobs", "1", "--json").json["experiment"]
+    (listed,) = engram("runs", "--json").json["experiments"]
+    assert (listed["digest"], listed["rows"], listed["runs"], listed["done"]) == (digest, 2, 6, 6)
+    assert listed["text"] == FILE
+    assert f"experiment {digest[:10]}: 2 rows, 6 of 6 runs done" in engram("runs").out
+    assert len(engram("export", "x.toml", "--json").json["runs"]) == 6
+    assert len(engram("export", digest[:10], "--json").json["runs"]) == 6
+    assert engram("report", "x.toml", "--out", "page.html", "--json").json["runs"] == 6
+
+
+def test_a_damaged_experiment_is_said_and_brought_back(engram, file):
+    import sqlite3
+
+    first = engram("run", "x.toml", "--jobs", "1").out
+    with sqlite3.connect("engram-store/store.db") as connection:
+        connection.execute("UPDATE experiments SET text = text || ' '")
+    connection.close()
+    said = engram("show", "x.toml")
+    assert said.code == 2
+    assert "is damaged and was not used; the command of that experiment brings it back" in said.err
+    assert engram("run", "x.toml", "--jobs", "1").out == first
+    assert engram("show", "x.toml").code == 0

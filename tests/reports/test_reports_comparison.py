@@ -81,6 +81,14 @@ def test_a_row_with_a_failed_seed_is_not_best(row, failed):
     assert "si cannot be the best: 1 of its 5 seeds are not done" in found.notes
 
 
+def test_a_row_without_any_finished_seed_is_no_pair(row, failed):
+    broken = ComparedRow("si", tuple(failed(learner="si", seed=seed) for seed in SEEDS))
+    text = as_text(Comparison((row("ewc", 0.7), row("mas", 0.9, 1), broken)))
+    assert "than si" not in text
+    assert not any(line.startswith("si ") for line in text.splitlines())
+    assert "over all 3 pairs" in text.replace("\n", " ")  # it was to be one
+
+
 def test_nothing_finished_is_still_a_table(failed):
     rows = tuple(ComparedRow(name, tuple(failed(learner=name, seed=s) for s in (0, 1))) for name in ("ewc", "si"))
     found = Comparison(rows)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PARTS = ("head", "protocol", "network", "references", "offline", "evaluate", "device")
 SHORTCUTS = ("epochs", "batch", "rate", "precision")
-BESIDE_A_FILE = ("stream", "save", "jobs", "store", "figure", "plan", "as_json")
+MORE = ("learner", "dataset", "label", "tasks", "settings", "seeds", "stream_seed", "curve", "floors", "by")
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ def what_is_asked(ctx: typer.Context) -> CommandLine:
 def _from_file(ctx: typer.Context, path: str) -> CommandLine:
     from engram.experiment import naming, read
 
-    given = [name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]
-    more = next((name for name in given if name not in BESIDE_A_FILE), None)
-    if more is not None:
-        option = {"settings": "set"}.get(more, more.replace("_", "-"))
+    said = (*PARTS, *SHORTCUTS, *MORE)
+    given = [name for name in said if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]
+    if given:
+        option = {"settings": "set"}.get(given[0], given[0].replace("_", "-"))
         raise BadSetting(f"{path} says what is asked for, and --{option} says it too; write it into the file")
     found = read(path)
     with naming(path):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engram.cli.options import STORE, Json, Place, check_file, check_folder, one_run, open_store
+from engram.cli.finding import some_runs
+from engram.cli.options import STORE, Json, Place, check_file, check_folder, open_store
 from engram.cli.output import print_json, say
 from engram.errors import BadSetting
 from engram.extras import require
@@ -22,7 +23,9 @@ NEEDED = {
 }
 
 
-Keys = Annotated[list[str] | None, typer.Argument(help="Keys of runs, or their beginnings; all by default.")]
+Keys = Annotated[
+    list[str] | None, typer.Argument(help="Keys of runs or experiments, or experiment files; all by default.")
+]
 Csv = Annotated[str, typer.Option("--csv", metavar="FILE", help="A row a run, for a spreadsheet.")]
 Parquet = Annotated[str, typer.Option("--parquet", metavar="FILE", help="The same, for pandas and others.")]
 Latex = Annotated[str, typer.Option("--latex", metavar="FILE", help="A row a method, for a paper (package booktabs).")]
@@ -85,10 +88,10 @@ def _records(store: str, keys: list[str]) -> list[Record]:
     from engram.runs import record_of
 
     place = open_store(store, must_exist=True)
-    chosen = [one_run(place, key) for key in keys] if keys else place.runs()
+    chosen = some_runs(place, keys)
     if not chosen:
         raise BadSetting(f"the store {store} has no runs yet; 'engram run' makes one")
-    return [record_of(entry, place) for entry in {entry["key"]: entry for entry in chosen}.values()]
+    return [record_of(entry, place) for entry in chosen]
 
 
 def _tracked(records: list[Record], tensorboard: str, mlflow: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from engram.cli.finding import experiment_of
 from engram.cli.options import STORE, Figure, Json, Place, check_figure, one_run, open_store
 from engram.cli.output import (
     console,
@@ -19,7 +20,7 @@ from engram.cli.output import (
     say,
 )
 from engram.cli.watching import look_on
-from engram.errors import BadSetting, UnknownName
+from engram.errors import UnknownName
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -57,17 +58,20 @@ def runs(
     as_json: Json = False,
 ) -> None:
     """Every run in the store and how it stands."""
-    from engram.reports.listing import print_store, run_row
+    from engram.reports.listing import experiment_row, print_store, run_row
 
     place = open_store(store, must_exist=True)
     if watch:
         look_on(place, as_json)
         return
     entries = place.runs()
+    experiments = [experiment_row(kept, entries) for kept in place.experiments()]
     if as_json:
-        print_json({"runs": [run_row(entry) for entry in entries]})
+        print_json({"runs": [run_row(entry) for entry in entries], "experiments": experiments})
     elif entries:
         print_store(console(), store, entries)
+        for row in experiments:
+            say(f"experiment {row['digest'][:10]}: {row['rows']} rows, {row['done']} of {row['runs']} runs done")
     else:
         say(f"the store {store} has no runs yet; 'engram run' makes one")
 
@@ -83,28 +87,13 @@ def show(
     """One run in full, or the table of an experiment again; nothing is trained."""
     check_figure(figure)
     place = open_store(store, must_exist=True)
-    kept = _experiment(place, key)
+    kept = experiment_of(place, key)
     if kept is not None:
         records = _show_experiment(kept, place, as_json)
     else:
         records = _show_run(one_run(place, key), place, as_json)
     if figure:
         draw(records, figure, as_json)
-
-
-def _experiment(store: Store, key: str) -> Mapping[str, Any] | None:
-    """The experiment of a file, or the one whose digest begins like this and no run's key does."""
-    from engram.reports.kept import find_experiment, is_file
-
-    if is_file(key):
-        with others_printing():
-            return find_experiment(store, key)
-    found = store.experiments(key)
-    if not found or store.runs(key):
-        return None
-    if len(found) > 1:
-        raise BadSetting(f"{len(found)} experiments in {store.folder} begin with '{key}'; give more of the digest")
-    return found[0]
 
 
 def _show_run(entry: Mapping[str, Any], store: Store, as_json: bool) -> list[Record]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engram.cli.options import STORE, Json, Place, check_file, one_run, open_store
+from engram.cli.finding import some_runs
+from engram.cli.options import STORE, Json, Place, check_file, open_store
 from engram.cli.output import others_printing, print_json, say, waiting, working
 from engram.errors import BadSetting
 
@@ -23,7 +24,8 @@ Out = Annotated[str, typer.Option("--out", metavar="FILE", help="Where the page 
 
 def report(
     runs: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUNS]...", help="Keys of runs or their beginnings; all by default.")
+        list[str] | None,
+        typer.Argument(metavar="[RUNS]...", help="Keys of runs or experiments, or experiment files; all by default."),
     ] = None,
     paper: Annotated[
         str | None, typer.Option("--paper", metavar="NAME", help="The runs of a paper, beside what it published.")
@@ -42,7 +44,7 @@ def report(
     if paper:
         entries, records, subject = _of_paper(paper, tier, place)
     else:
-        entries = [one_run(place, key) for key in dict.fromkeys(words)] or place.runs()
+        entries = some_runs(place, words)
         _require_finished(entries, store)
         records, subject = _records(entries, place), None
     specs = {entry["key"]: entry["spec"] for entry in entries}

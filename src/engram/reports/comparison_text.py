@@ -97,7 +97,7 @@ def _metric(row: ComparedRow, name: str) -> str:
 
 
 def _print_differences(console: Console, comparison: Comparison) -> None:
-    found = comparison.differences
+    found = [each for each in comparison.differences if each.n]
     if found:
         name = SHOWN.get(comparison.by, comparison.by.replace("_", " "))
         console.print()

@@ -56,6 +56,14 @@ def run_row(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def experiment_row(kept: Mapping[str, Any], entries: Rows) -> dict[str, Any]:
+    """An experiment of a store in a line."""
+    done = {entry["key"] for entry in entries if entry["status"] == "done"}
+    keys = [key for row in kept["rows"] for key in row["runs"]]
+    counts = {"rows": len(kept["rows"]), "runs": len(keys), "done": sum(key in done for key in keys)}
+    return {"digest": kept["key"], "by": kept["by"], **counts, "text": kept["text"]}
+
+
 def _asked(spec: Mapping[str, Any], policy: Protocol) -> dict[str, Any]:
     """Everything else that was asked for, by the names that the command line has for it."""
     stream = spec["stream"]
