@@ -45,7 +45,9 @@ def run(
     protocol: str = "sequential",
     network: str | Callable[..., Any] | None = None,
     store: str | os.PathLike[str] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: str = "processes",
+    ray_address: str | None = None,
     dataset: str | None = None,
     tasks: int | None = None,
     stream_seed: int | None = None,
@@ -70,8 +72,10 @@ def run(
     "base" (of the first session), "seen" (also of everything seen, after every session) or "no".
     `evaluate` thins out what is measured: "all" (every task seen after every task), "diagonal" (the task just learned),
     "last" (nothing before the last task) or "every 10"; after the last task everything is measured in any case.
-    `jobs` is the number of worker processes, `device` where networks compute ("cuda", "mps", or
-    "auto": whichever is there).
+    `jobs` is the number of worker processes (without it, this one works), `device` where networks compute ("cuda",
+    "mps", or "auto": whichever is there).
+    With `engine="ray"` workers are those of a Ray cluster, by default one for each of its CPUs: that at `ray_address`,
+    or at $RAY_ADDRESS, or one that is started on this machine.
     """
     request = Request(
         stream,
@@ -89,7 +93,7 @@ def run(
         device=device,
         settings=settings,
     )
-    records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs)
+    records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs, engine, ray_address)
     failed = next((record for record in records if record.status == "failed"), None)
     if failed is not None:
         raise of_kind(failed.error_kind, str(failed.error))
@@ -104,7 +108,9 @@ def compare(
     by: str = BY,
     floors: bool = False,
     store: str | os.PathLike[str] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: str = "processes",
+    ray_address: str | None = None,
     **asked: Any,
 ) -> Comparison:
     """Train several learners on one stream and set them beside each other.
@@ -130,18 +136,24 @@ def compare(
     )
     for note in study.notes:
         warnings.warn(note, stacklevel=2)
-    return comparisons(study.rows, _records(study.runs, store, jobs, study), by)[0]
+    return comparisons(study.rows, _records(study.runs, store, jobs, engine, ray_address, study), by)[0]
 
 
 def _records(
-    runs: Sequence[Run], store: str | os.PathLike[str] | None, jobs: int, study: Study | None = None
+    runs: Sequence[Run],
+    store: str | os.PathLike[str] | None,
+    jobs: int | None,
+    engine: str,
+    ray_address: str | None,
+    study: Study | None = None,
 ) -> list[Record]:
     with tempfile.TemporaryDirectory(prefix="engram-") as temporary:
         place = Store(temporary if store is None else store)
         try:
             if study is not None and is_writable(study):
                 WrittenStudy.of(study).keep(place)
-            execute(runs, place, jobs)
+            usual = 0 if engine == "ray" else 1
+            execute(runs, place, usual if jobs is None else jobs, engine=engine, ray_address=ray_address)
             return [record_of(place.runs(run.key)[0], place) for run in runs]
         finally:
             place.close()

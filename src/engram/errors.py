@@ -94,6 +94,10 @@ class ModelInUse(EngramError):
     """A model's file that another process is updating, has changed meanwhile, or that would be overwritten."""
 
 
+class ClusterTrouble(EngramError):
+    """A cluster that does not answer, or whose machines are not like this one."""
+
+
 class Diverged(EngramError):
     """Training produced a loss that is not a number."""
 

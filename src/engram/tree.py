@@ -22,12 +22,12 @@ from engram.core import Cost, Learner, Lesson, Machine, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged, Elsewhere, EngramError
 from engram.evaluate import Evaluation, Moment, carried_on, curves_of, evaluate, look, read_moment
+from engram.keeper import Keeper
 from engram.learners import create
 from engram.nodes import BITS, Growth, Node, torch_version
 from engram.parts.stopping import looks_at
 from engram.parts.twins import Twins
 from engram.settings import Setting
-from engram.store import Store
 from engram.streams import rebuild
 
 # How often a position inside a lesson is saved, and the share of the time that saving may take at most.
@@ -42,7 +42,7 @@ Watch = Callable[[Node, Step], None]
 
 
 def grow(
-    node: Node, store: Store, stream: Stream | None = None, watch: Watch | None = None, patient: bool = True
+    node: Node, store: Keeper, stream: Stream | None = None, watch: Watch | None = None, patient: bool = True
 ) -> Row:
     """Make the node exist: what was measured there, from the store or by learning.
 
@@ -53,12 +53,12 @@ def grow(
     row = _known(node, store)
     if row is None:
         watch = watch or _ignore
-        with store.lock(node.key, (lambda: watch(node, Step(0, 1))) if patient else _leave):
+        with store.lock(node.key, (lambda: watch(node, Step(0, 1))) if patient else leave):
             return _known(node, store) or _learn(node, store, stream or stream_of(node), watch)[1]
     return row
 
 
-def _known(node: Node, store: Store) -> Row | None:
+def _known(node: Node, store: Keeper) -> Row | None:
     """What is in the store about a node; why it cannot be grown is raised again."""
     known = store.known(node.key)
     if isinstance(known, EngramError):
@@ -66,7 +66,7 @@ def _known(node: Node, store: Store) -> Row | None:
     return known
 
 
-def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings: Mapping[str, Any]) -> Learner:
+def learner_at(node: Node, store: Keeper, stream: Stream, watch: Watch, settings: Mapping[str, Any]) -> Learner:
     """The learner as it stands at a node, to go on with these settings.
 
     Where the node's checkpoint was deleted or is damaged the node is grown again, to the same bits.
@@ -77,7 +77,7 @@ def learner_at(node: Node, store: Store, stream: Stream, watch: Watch, settings:
     return learner
 
 
-def _state_at(node: Node, store: Store, stream: Stream, watch: Watch) -> State:
+def _state_at(node: Node, store: Keeper, stream: Stream, watch: Watch) -> State:
     """A node's state. Of the ancestors that must be grown again the oldest is the first: a path may be longer than
     functions can call each other."""
     state = store.state(node.key)
@@ -91,12 +91,12 @@ def _state_at(node: Node, store: Store, stream: Stream, watch: Watch) -> State:
     return _grow_again(node, store, stream, watch)
 
 
-def _grow_again(node: Node, store: Store, stream: Stream, watch: Watch) -> State:
+def _grow_again(node: Node, store: Keeper, stream: Stream, watch: Watch) -> State:
     with store.lock(node.key, lambda: watch(node, Step(0, 1))):
         return store.state(node.key) or _learn(node, store, stream, watch)[0].state()
 
 
-def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
+def _learn(node: Node, store: Keeper, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
     """Teach the last lesson of the node's path to the learner at its parent, measure, and commit."""
     growth, (spec, parent) = node.last, node.stored()
     learner = learner_at(node.parent, store, stream, watch, growth.settings)
@@ -110,12 +110,12 @@ def _learn(node: Node, store: Store, stream: Stream, watch: Watch) -> tuple[Lear
     except CERTAIN as error:
         store.fail(node.key, spec, error, parent)
         raise
-    _compare(store.row(node.key), row)
+    compare(store.row(node.key), row)
     store.commit(node.key, spec, row, learner.state(), parent)
     return learner, row
 
 
-def _twins(node: Node, store: Store) -> Twins | None:
+def _twins(node: Node, store: Keeper) -> Twins | None:
     """Where a learner finds what others came to that began as it does. A curve over the whole lesson needs all of it
     to be trained."""
     if node.last.every:
@@ -147,7 +147,7 @@ def one_thread() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def _compare(before: Row | None, now: Row) -> None:
+def compare(before: Row | None, now: Row) -> None:
     """A node that is grown again must come out the same; only another processor or library can make it differ."""
     if before is not None and before.parameters_sha256 != now.parameters_sha256:
         warnings.warn(
@@ -160,7 +160,7 @@ def _compare(before: Row | None, now: Row) -> None:
 class _Teaching:
     """A lesson being taught: resumed where it was left, saved now and then, with its learning curve."""
 
-    def __init__(self, node: Node, learner: Learner, stream: Stream, store: Store):
+    def __init__(self, node: Node, learner: Learner, stream: Stream, store: Keeper):
         self.node, self.learner, self.stream, self.store = node, learner, stream, store
         self.curve: dict[int, Mapping[str, Moment]] = {}
         self.earlier_seconds, self.began = 0.0, time.monotonic()
@@ -240,7 +240,7 @@ def _evaluation(node: Node, learner: Learner, stream: Stream, before: Row | None
     return evaluate(learner, [stream[task] for task in node.tasks])
 
 
-def _still_true(node: Node, learner: Learner, lesson: Lesson, store: Store) -> Row | None:
+def _still_true(node: Node, learner: Learner, lesson: Lesson, store: Keeper) -> Row | None:
     """What was measured at the parent, if this lesson can have changed nothing of it and it was measured by a machine
     of this kind: another could see other scores."""
     changed = learner.changed_by(lesson) if learner.needs_task else None
@@ -274,5 +274,6 @@ def _ignore(node: Node, step: Step) -> None:
     """Watch nothing."""
 
 
-def _leave() -> None:
+def leave() -> None:
+    """What who is not patient does while another process has the lock of a node."""
     raise Elsewhere

@@ -6,8 +6,8 @@ import io
 import json
 from types import SimpleNamespace
 
+from engram.execute.news import Listener, Teller
 from engram.execute.processes import _Process
-from engram.execute.worker import Worker
 from engram.networks import Blueprint
 from engram.nodes import Node
 
@@ -17,7 +17,7 @@ ROOT = Node("finetune", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 def process():
     """A worker's end of the pipe that keeps what was said."""
     made = object.__new__(_Process)
-    made.told, made.inbox, made.process = set(), io.BytesIO(), SimpleNamespace(wait=lambda: None)
+    made.teller, made.inbox, made.process = Teller(), io.BytesIO(), SimpleNamespace(wait=lambda: None)
     return made
 
 
@@ -38,8 +38,8 @@ def test_every_node_is_told_by_its_last_lesson():
         made.give(node)
     sizes = [len(json.dumps(line)) for line in lines(made)]
     assert max(sizes[1:]) < 200
-    worker = Worker(None, io.StringIO())
-    assert [worker._node(*line).key for line in lines(made)] == [node.key for node in nodes]
+    worker = Listener()
+    assert [worker.node(*line).key for line in lines(made)] == [node.key for node in nodes]
 
 
 def test_a_worker_is_told_what_it_does_not_know():
@@ -47,8 +47,8 @@ def test_a_worker_is_told_what_it_does_not_know():
     for node in (nodes[3], others[1], nodes[0], others[2]):
         made.give(node)
     assert [len(growths) for _, growths in lines(made)] == [4, 2, 0, 1]
-    worker = Worker(None, io.StringIO())
-    found = [worker._node(*line) for line in lines(made)]
+    worker = Listener()
+    found = [worker.node(*line) for line in lines(made)]
     assert [node.key for node in found] == [node.key for node in (nodes[3], others[1], nodes[0], others[2])]
     assert found[0].to_json() == nodes[3].to_json()
 

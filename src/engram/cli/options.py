@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engram.errors import BadSetting
+from engram.errors import BadSetting, UnknownName
 from engram.seeds import seed_list as seed_list
 
 if TYPE_CHECKING:
@@ -18,6 +18,15 @@ STORE = "engram-store"
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 Place = Annotated[str, typer.Option("--store", metavar="DIR", envvar="ENGRAM_STORE", help="Folder that keeps runs.")]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Worker processes; 0 is one for every core.", min=0)]
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="processes|ray", help="Workers on this machine, or those of a Ray cluster.")
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address", metavar="HOST:PORT", help="Ray's head; $RAY_ADDRESS, or a Ray of its own by default."
+    ),
+]
 Figure = Annotated[
     str, typer.Option("--figure", metavar="FILE", help="Draw accuracy over time into this file (png, svg, pdf).")
 ]
@@ -67,6 +76,15 @@ def labelled(stream: str, dataset: str | None, label: str | None) -> tuple[str |
     if not is_files(stream):
         raise BadSetting(f"'{stream}' is no folder of files, which --label {label!r} is for; or give --dataset FILE")
     return None, {"label": label}
+
+
+def check_engine(engine: str, ray_address: str | None) -> None:
+    from engram.execute import ENGINES
+
+    if engine not in ENGINES:
+        raise UnknownName("engine", engine, ENGINES)
+    if ray_address is not None and engine != "ray":
+        raise BadSetting(f"--ray-address {ray_address} is for the engine ray; add --engine ray")
 
 
 def check_figure(figure: str) -> None:

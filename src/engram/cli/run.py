@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from engram.cli import run_options as asked
 from engram.cli.asking import CommandLine, what_is_asked
-from engram.cli.options import STORE, Figure, Jobs, Json, Place, Planned, Seeds, check_figure, show_command
+from engram.cli.options import (
+    STORE,
+    Engine,
+    Figure,
+    Jobs,
+    Json,
+    Place,
+    Planned,
+    RayAddress,
+    Seeds,
+    check_figure,
+    show_command,
+)
 from engram.cli.output import (
     advise,
     draw,
@@ -20,6 +34,9 @@ from engram.cli.output import (
 )
 from engram.cli.planning import show_plan
 from engram.cli.training import execute, workers
+
+if TYPE_CHECKING:
+    from engram.record import Record
 
 
 def run(
@@ -48,6 +65,8 @@ def run(
     by: asked.ByOption = None,
     save: asked.SaveOption = "",
     jobs: Jobs = 0,
+    engine: Engine = "processes",
+    ray_address: RayAddress = None,
     store: Place = STORE,
     figure: Figure = "",
     plan: Planned = False,
@@ -61,13 +80,16 @@ def run(
         found.save(save)
     if plan:
         show_plan(found.runs, store, workers(found.runs, jobs), as_json)
-    else:
-        _train(found, store, jobs, figure, as_json)
-
-
-def _train(found: CommandLine, store: str, jobs: int, figure: str, as_json: bool) -> None:
+        return
     kept = found.keep(store)
-    records = execute(found.runs, store, jobs)
+    records = execute(found.runs, store, jobs, engine, ray_address)
+    _show(found, records, kept, store, as_json)
+    if figure:
+        draw(records, figure, as_json)
+    leave(records)
+
+
+def _show(found: CommandLine, records: list[Record], kept: str, store: str, as_json: bool) -> None:
     if not found.alone:
         from engram.reports.comparison import comparisons
 
@@ -79,6 +101,3 @@ def _train(found: CommandLine, store: str, jobs: int, figure: str, as_json: bool
         advise(records)
     if kept and not as_json:
         say(f"kept in {store} as experiment {kept[:10]}: '{show_command(kept, store)}' makes this table again")
-    if figure:
-        draw(records, figure, as_json)
-    leave(records)

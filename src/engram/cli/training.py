@@ -9,11 +9,14 @@ import typer
 
 from engram.cli.options import (
     STORE,
+    Engine,
     Figure,
     Jobs,
     Json,
     Place,
     Planned,
+    RayAddress,
+    check_engine,
     check_figure,
     check_file,
     check_folder,
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
 
 def demo(
     jobs: Jobs = 0,
+    engine: Engine = "processes",
+    ray_address: RayAddress = None,
     store: Place = STORE,
     figure: Figure = "engram-demo.png",
     out: Out = "engram-demo.html",
@@ -57,7 +62,7 @@ def demo(
     check_figure(figure)
     check_file("--out", out)
     wanted = demo_runs()
-    records = execute(wanted, store, jobs)
+    records = execute(wanted, store, jobs, engine, ray_address)
     if as_json:
         print_json({"runs": [labelled(record) for record in records]})
     else:
@@ -95,6 +100,8 @@ def paper(
         str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
     ] = "",
     jobs: Jobs = 0,
+    engine: Engine = "processes",
+    ray_address: RayAddress = None,
     store: Place = STORE,
     plan: Planned = False,
     as_json: Json = False,
@@ -116,7 +123,7 @@ def paper(
     if plan:
         show_plan(every_run, store, workers(every_run, jobs), as_json)
         return
-    records = iter(execute(every_run, store, jobs))
+    records = iter(execute(every_run, store, jobs, engine, ray_address))
     answers = [(e, [Answer(q, tuple(next(records) for _ in wanted)) for q, wanted in rows]) for e, rows in asked]
     if as_json:
         print_json({"paper": name, "tier": tier, "experiments": [experiment_object(*both) for both in answers]})
@@ -136,13 +143,19 @@ def paper(
     leave([record for _, answered in answers for answer in answered for record in answer.records])
 
 
-def resume(store: Place = STORE, jobs: Jobs = 0, as_json: Json = False) -> None:
+def resume(
+    store: Place = STORE,
+    jobs: Jobs = 0,
+    engine: Engine = "processes",
+    ray_address: RayAddress = None,
+    as_json: Json = False,
+) -> None:
     """Go on with every run that is not done, from where it stands."""
     with others_printing():
         wanted, waiting = _unfinished(store)
     for reason, count in waiting.items():
         warn(f"{count} of the runs in {store} cannot go on here and {'waits' if count == 1 else 'wait'}: {reason}")
-    records = execute(wanted, store, jobs)
+    records = execute(wanted, store, jobs, engine, ray_address)
     if as_json:
         print_json({"runs": [labelled(record) for record in records], "waiting": sum(waiting.values())})
     elif records:
@@ -180,18 +193,22 @@ def _unfinished(store: str) -> tuple[list[Run], Counter[str]]:
     return wanted, waiting
 
 
-def execute(wanted: list[Run], store: str, jobs: int) -> list[Record]:
+def execute(
+    wanted: list[Run], store: str, jobs: int, engine: str = "processes", ray_address: str | None = None
+) -> list[Record]:
     """Grow everything, with a bar on a terminal and a gentle stop; the records in the order of the runs."""
     from engram.execute import execute
     from engram.memory import keep_freed
     from engram.reports.bar import Bar
     from engram.runs import record_of
 
+    check_engine(engine, ray_address)
     place, bar = open_store(store), Bar()
     keep_freed()
     try:
         with bar.listening(), others_printing():
-            execute(wanted, place, workers(wanted, jobs), bar)
+            count = jobs if engine == "ray" else workers(wanted, jobs)
+            execute(wanted, place, count, bar, engine, ray_address)
     except Stopped:
         raise Stopped(resume_command(store)) from None
     entries = {entry["key"]: entry for entry in place.runs()}

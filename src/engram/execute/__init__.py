@@ -1,4 +1,4 @@
-"""Who grows the tree: this process, or worker processes, by one board."""
+"""Who grows the tree: this process, worker processes or a cluster, by one board."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import warnings
 from collections.abc import Sequence
 
-from engram.execute.board import drive
+from engram.errors import UnknownName
+from engram.execute.board import Crew, drive
 from engram.execute.here import Here
 from engram.execute.noted import Noted, notes
 from engram.execute.processes import Processes
@@ -17,7 +18,9 @@ from engram.own import file_name
 from engram.runs import Run, code_of, without_code
 from engram.store import Store
 
-__all__ = ["Progress", "Silence", "clean_up", "default_jobs", "execute", "notes", "tidy"]
+__all__ = ["ENGINES", "Progress", "Silence", "clean_up", "default_jobs", "execute", "notes", "tidy"]
+
+ENGINES = ("processes", "ray")
 
 
 def default_jobs() -> int:
@@ -25,8 +28,19 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def execute(runs: Sequence[Run], store: Store, jobs: int = 1, progress: Progress | None = None) -> None:
-    """Grow what the runs ask for. Each ends in the store as done or failed; one that fails stops no other."""
+def execute(
+    runs: Sequence[Run],
+    store: Store,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    engine: str = "processes",
+    ray_address: str | None = None,
+) -> None:
+    """Grow what the runs ask for. Each ends in the store as done or failed; one that fails stops no other.
+
+    With the engine `ray` workers are those of a cluster, and 0 `jobs` are one for each of its CPUs."""
+    if engine not in ENGINES:
+        raise UnknownName("engine", engine, ENGINES)
     unique = list({run.key: run for run in runs}.values())
     _say_what_changed(unique, store)
     for run in unique:
@@ -34,10 +48,12 @@ def execute(runs: Sequence[Run], store: Store, jobs: int = 1, progress: Progress
     walks = [Walk(run) for run in unique]
     noted = Noted(progress or Silence(), store.folder, walks)
     noted.begin(sum(run.size() for run in unique))
-    here = [walk for walk in walks if jobs == 1 or _only_here(walk.run)]
+    alone = engine == "processes" and jobs == 1
+    here = [walk for walk in walks if alone or _only_here(walk.run, sends_data=engine == "ray")]
     try:
         if len(here) < len(walks):
-            drive([walk for walk in walks if walk not in here], store, noted, Processes(store, jobs))
+            crew = _crew(engine, store, jobs, ray_address)
+            drive([walk for walk in walks if walk not in here], store, noted, crew)
         if here:
             drive(here, store, noted, Here(store))
     finally:
@@ -45,11 +61,20 @@ def execute(runs: Sequence[Run], store: Store, jobs: int = 1, progress: Progress
     tidy(store)
 
 
-def _only_here(run: Run) -> bool:
-    """Whether a run needs what only this process has, which is then said."""
+def _crew(engine: str, store: Store, jobs: int, ray_address: str | None) -> Crew:
+    if engine == "processes":
+        return Processes(store, jobs)
+    from engram.execute.remote import Remote
+
+    return Remote(store, jobs, ray_address, jobs or default_jobs())
+
+
+def _only_here(run: Run, sends_data: bool) -> bool:
+    """Whether a run needs what only this process has, which is then said. Some workers are sent data, none code that is
+    in no file."""
     spec = run.stream.spec
     reasons = {kind: origin.place is None for kind, origin in run.root.own.items()}
-    reasons["stream"] = spec["kind"] == "arrays" or spec.get("place", "") is None
+    reasons["stream"] = not sends_data and (spec["kind"] == "arrays" or spec.get("place", "") is None)
     only = [kind for kind, here in reasons.items() if here]
     if only:
         warnings.warn(

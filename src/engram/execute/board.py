@@ -1,8 +1,8 @@
 """The board: what runs want grown, who is growing what, and how often that went wrong. One loop drives it, whoever the
 workers are.
 
-A crew is a kind of workers: this process (`here`) or others on this machine (`processes`). It takes nodes while it has
-room, and tells the board what became of them. Facts travel through the store.
+A crew is a kind of workers: this process (`here`), others on this machine (`processes`) or a cluster's
+(`remote`). It takes nodes while it has room, and tells the board what became of them. Facts travel through the store.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ class Board:
     @property
     def over(self) -> bool:
         return all(walk.over for walk in self.walks)
+
+    @property
+    def wanted(self) -> int:
+        """How many nodes could be given to somebody now."""
+        return len(self._wanted)
 
     def hand_out(self, crew: Crew) -> None:
         """Give the crew as much as it has room for."""

@@ -16,6 +16,7 @@ from engram import files
 from engram.core import Stream
 from engram.errors import of_kind
 from engram.execute.board import Board
+from engram.execute.news import Teller
 from engram.nodes import Node
 from engram.store import Store
 
@@ -91,12 +92,12 @@ class _Process:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         paths = [*filter(None, [os.environ.get("PYTHONPATH")]), *(path or os.getcwd() for path in sys.path)]
         environment["PYTHONPATH"] = os.pathsep.join(paths)  # where this process finds modules of users
-        with _log(store.folder / "workers.log") as log:
+        with log(store.folder / "workers.log") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "engram.execute.worker", str(store.folder), str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=file,
                 env=environment,
                 start_new_session=True,  # Ctrl-C reaches the parent, which asks the workers to save
             )
@@ -105,26 +106,16 @@ class _Process:
         self.inbox, self.outbox = self.process.stdin, self.process.stdout
         os.set_blocking(self.outbox.fileno(), False)
         self.node: Node | None = None
-        self.told: set[str] = set()  # nodes that the worker knows
+        self.teller = Teller()
         self._rest = b""
 
     def give(self, node: Node) -> None:
         self.node = node
         try:
-            self.inbox.write(json.dumps(self._news(node)).encode() + b"\n")
+            self.inbox.write(json.dumps(self.teller.news(node)).encode() + b"\n")
             self.inbox.flush()
         except BrokenPipeError:
             self.process.wait()  # its death is seen, and the node tried again, when its answers are read
-
-    def _news(self, node: Node) -> list[Any]:
-        """What the worker has to be told of a node: one that it knows (or an untrained one), and the lessons since.
-        The whole path of each node would be more and more to tell."""
-        growths = []
-        while node.depth and node.key not in self.told:
-            self.told.add(node.key)
-            growths.append(node.last.to_json())
-            node = node.parent
-        return [node.key if node.depth else node.to_json(), growths[::-1]]
 
     def answers(self) -> Iterator[dict[str, Any]]:
         """Whole lines that have arrived; the last thing a dead worker says is `died`."""
@@ -152,7 +143,7 @@ class _Process:
             self.inbox.close()
 
 
-def _log(path: Path) -> IO[bytes]:
+def log(path: Path) -> IO[bytes]:
     """Where workers write what goes wrong."""
     files.require_regular(path)
     try:

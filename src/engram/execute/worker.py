@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from engram.core import Step
 from engram.errors import Elsewhere, EngramError, Stopped, StoreTrouble
+from engram.execute.news import Listener
 from engram.memory import keep_freed
 from engram.nodes import Node
 from engram.store import Store
@@ -31,7 +32,7 @@ class Worker:
         self.store, self.answers = store, answers
         self.stop_asked = False
         self.told = 0.0
-        self.nodes: dict[str, Node] = {}
+        self.listener = Listener()
 
     def serve(self) -> None:
         for line in sys.stdin:
@@ -39,16 +40,9 @@ class Worker:
             if self.stop_asked:
                 return
 
-    def _node(self, start: str | dict[str, Any], growths: list[list[Any]]) -> Node:
-        """The node that some lessons make of one that was named before, or of one that is described."""
-        known = self.nodes[start] if isinstance(start, str) else Node.from_json(start)
-        nodes = known.lineage(growths)
-        self.nodes |= {node.key: node for node in nodes if node.depth}
-        return nodes[-1]
-
     def _answer(self, line: str) -> dict[str, Any]:
         try:
-            grow(self._node(*json.loads(line)), self.store, watch=self._watch, patient=False)
+            grow(self.listener.node(*json.loads(line)), self.store, watch=self._watch, patient=False)
             return {"event": "grown"}
         except Elsewhere:
             return {"event": "elsewhere"}

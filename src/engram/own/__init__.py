@@ -9,7 +9,20 @@ returns yesterday's result; and with its place, so that worker processes and ano
 
 from engram.own.folder import in_folder
 from engram.own.origins import Origin, origin
+from engram.own.parcels import pack, unpack
 from engram.own.places import NotFound, absolute, file_name, is_place, load
 from engram.own.registry import Registry
 
-__all__ = ["NotFound", "Origin", "Registry", "absolute", "file_name", "in_folder", "is_place", "load", "origin"]
+__all__ = [
+    "NotFound",
+    "Origin",
+    "Registry",
+    "absolute",
+    "file_name",
+    "in_folder",
+    "is_place",
+    "load",
+    "origin",
+    "pack",
+    "unpack",
+]

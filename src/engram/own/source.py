@@ -55,8 +55,12 @@ def _imports(file: Path) -> set[tuple[Path, str]]:
 
 
 def _roots(file: Path) -> set[Path]:
-    """The file's folder, and the one that its package lies in."""
-    root = file.parent
-    while (root / "__init__.py").is_file():
-        root = root.parent
-    return {file.parent, root}
+    return {file.parent, root_of(file)}
+
+
+def root_of(file: Path) -> Path:
+    """The folder of a file, or the one that its package lies in."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
