@@ -1,5 +1,6 @@
 # make demo    a first look: trains, shows what is forgotten
 # make test    everything that CI checks
+# make docs    the documentation as a site, in the folder site; a warning is an error
 # make lint    style, types and layers only
 # make matrix  the tests under several Pythons and versions of torch (PYTHONS, TORCHES)
 # make clean   removes what the other targets made
@@ -18,7 +19,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test lint matrix clean
+.PHONY: demo test docs lint matrix clean
 
 demo: .venv/.installed
 	@$(BIN)/engram demo
@@ -26,6 +27,11 @@ demo: .venv/.installed
 test: lint
 	@echo "== tests"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+
+docs: .venv/.installed-dev
+	@$(BIN)/python docs/pictures.py
+	@$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 lint: .venv/.installed-dev
 	@echo "== style"
@@ -49,7 +55,7 @@ matrix:
 	done; done; exit $$failed
 
 clean:
-	rm -rf .venv .matrix build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .matrix build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.made:

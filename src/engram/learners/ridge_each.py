@@ -46,6 +46,7 @@ class RidgeEach(Ridge):
     """As many solutions as lessons."""
 
     name = "ridge-each"
+    keeps = "a solution for every task"
 
     def __init__(self, outline: Outline, seed: int = 0, network: Blueprint | None = None, **settings: Any):
         super().__init__(outline, seed, network, **settings)
