@@ -30,7 +30,7 @@ test: lint
 
 docs: .venv/.installed-dev
 	@$(BIN)/python docs/pictures.py
-	@$(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html"
 
 lint: .venv/.installed-dev

@@ -55,7 +55,7 @@ def test_every_metric_is_explained_and_every_picture_is_drawn(tmp_path):
 
 @pytest.mark.skipif(importlib.util.find_spec("material") is None, reason="mkdocs-material is not installed")
 def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     pages = list((tmp_path / "site").rglob("*.html"))
