@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engram.cli.finding import some_runs
+from engram.cli.model_options import open_model
 from engram.cli.options import STORE, Json, Place, check_file, check_folder, open_store
-from engram.cli.output import print_json, say
+from engram.cli.output import others_printing, print_json, say, waiting
 from engram.errors import BadSetting
 from engram.extras import require
 
@@ -24,8 +25,10 @@ NEEDED = {
 
 
 Keys = Annotated[
-    list[str] | None, typer.Argument(help="Keys of runs or experiments, or experiment files; all by default.")
+    list[str] | None,
+    typer.Argument(help="Keys of runs or experiments, or experiment files; all by default. A model's file for --onnx."),
 ]
+Onnx = Annotated[str, typer.Option("--onnx", metavar="FILE", help="A model in a file, for onnxruntime and others.")]
 Csv = Annotated[str, typer.Option("--csv", metavar="FILE", help="A row a run, for a spreadsheet.")]
 Parquet = Annotated[str, typer.Option("--parquet", metavar="FILE", help="The same, for pandas and others.")]
 Latex = Annotated[str, typer.Option("--latex", metavar="FILE", help="A row a method, for a paper (package booktabs).")]
@@ -42,15 +45,19 @@ def export(
     latex: Latex = "",
     tensorboard: EventFolder = "",
     mlflow: MlflowPlace = "",
+    onnx: Onnx = "",
     means: Means = False,
     metrics: Metrics = "",
     store: Place = STORE,
     as_json: Json = False,
 ) -> None:
-    """Take runs elsewhere: CSV, LaTeX, Parquet, trackers.
+    """Take runs elsewhere (CSV, trackers), or a model (ONNX).
 
     Files are written whole or not at all; one that is there is replaced.
     """
+    if onnx:
+        model_to_onnx(keys or [], onnx, as_json)
+        return
     files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
     _check_places(files, folders, as_json)
     from engram.exports.flat import flat
@@ -65,6 +72,26 @@ def export(
         print_json({"methods" if means else "runs": rows, "written": written})
     for line in [] if as_json else written:
         say(f"wrote {line}")
+
+
+def model_to_onnx(models: list[str], onnx: str, as_json: bool) -> None:
+    """`engram export birds.engram --onnx birds.onnx`."""
+    if len(models) != 1:
+        raise BadSetting(f"--onnx takes one model's file and {len(models)} were named; as in 'engram export a.engram'")
+    for package in ("onnx", "onnxruntime"):
+        require(package, "onnx")
+    check_file("--onnx", onnx)
+    known = open_model(models[0])
+    from engram.exports.onnx_model import write_onnx
+
+    with waiting(f"exporting {models[0]}"), others_printing():
+        found = write_onnx(known, Path(onnx))
+    if as_json:
+        print_json({"model": models[0], "onnx": onnx, **found})
+        return
+    for name, columns in found["inputs"].items():
+        say(f"input '{name}': {', '.join(map(str, columns))}")
+    say(f"wrote {onnx}: onnxruntime answers as the model does, to {found['differs']:.1g}")
 
 
 def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool) -> None:

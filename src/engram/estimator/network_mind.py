@@ -78,9 +78,12 @@ class NetworkMind(Mind):
 
     def probabilities(self, x: NumpyArray) -> NumpyArray:
         parts = torch.from_numpy(x).split(1 if len(x) <= FEW else AT_ONCE)
+        return torch.softmax(torch.cat([self.scores(part) for part in parts]).double(), 1).numpy()
+
+    def scores(self, x: Tensor) -> Tensor:
+        """A column for each class."""
         place = {label: column for column, label in enumerate(self._learner.columns())}
-        scores = torch.cat([self._learner.predict(part) for part in parts]).double()
-        return torch.softmax(scores[:, [place[int(label)] for label in self._known]], 1).numpy()
+        return self._learner.predict(x)[:, [place[int(label)] for label in self._known]]
 
     def tensors(self) -> dict[str, NumpyArray]:
         return {name: value.detach().cpu().numpy() for name, value in packed(self._learner).tensors.items()}
