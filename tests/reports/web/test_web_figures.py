@@ -16,7 +16,7 @@ from engram.reports.web.chart import Axis, Chart, ChartLine, accuracies, counted
 from engram.reports.web.classes import class_table
 from engram.reports.web.csv_file import CsvFile
 from engram.reports.web.labels import label_places
-from engram.reports.web.methods import topics
+from engram.reports.web.methods import evenly, topics
 from engram.streams import stream
 
 
@@ -66,7 +66,7 @@ def test_labels_avoid_each_other_and_the_edge():
 
 def test_lines_over_time_are_means_over_seeds(topic):
     ewc = next(method for method in topic.methods if method.label == "ewc")
-    average, matrix = matrices.means(matrices.lives(ewc, matrices.shown(3)))
+    average, matrix = matrices.means(matrices.lives(ewc, [0, 1, 2]))
     assert matrix[2] == pytest.approx([0.755, 0.855, 0.955])
     assert average[2] == pytest.approx(0.855)
 
@@ -75,7 +75,7 @@ def test_a_long_stream_shows_some_tasks_and_averages_over_all():
     rows = [tuple(0.5 + k / 200 if j == 0 else 0.5 for j in range(k + 1)) for k in range(100)]
     whole = run("ewc", 0, 0.1, 1)
     long = replace(whole, rows=tuple(replace(whole.rows[0], single=r, multi=r) for r in rows))
-    found = matrices.life(long, matrices.shown(100))
+    found = matrices.life(long, evenly(100, 20))
     assert len(found.average) == 20
     assert found.average[-1] == pytest.approx((0.995 + 99 * 0.5) / 100)
     assert found.on[-1][0] == pytest.approx(0.995)
@@ -84,9 +84,11 @@ def test_a_long_stream_shows_some_tasks_and_averages_over_all():
 def test_a_map_has_a_square_for_every_pair(topic):
     ewc = next(method for method in topic.methods if method.label == "ewc")
     found = matrices.heat_map(topic, ewc)
-    assert [cell.text for cell in found.cells] == [".95", ".85", ".95", ".76", ".85", ".95"]
-    assert found.cells[-1].x == found.cells[-1].y == pytest.approx(400 / 3, abs=0.1)
+    assert [square.text for square in found.squares] == [".95", ".85", ".95", ".76", ".85", ".95"]
+    assert found.squares[-1].x == found.squares[-1].y == pytest.approx(400 / 3, abs=0.1)
     assert "task 1 0.755" in found.text
+    assert sum(path.count("M") for _, path in found.paths) == 6
+    assert matrices.map_file(topic).rows[-1] == ["ewc", 3, *map(pytest.approx, (0.755, 0.855, 0.955))]
 
 
 def test_the_front_is_of_those_that_nobody_beats(topic):
@@ -109,7 +111,9 @@ def test_learning_curves_are_means_at_moments_that_all_seeds_have(topic):
     (_, ridge), (_, ewc) = learning.panels(topic)
     assert ewc.lines[0].values == [(0.0, pytest.approx(0.1)), (1.0, pytest.approx(0.405)), (10.0, pytest.approx(0.955))]
     assert len(ridge.lines) == 3
-    assert learning.csv_file(topic).rows[1] == ["ridge", 1, 1.0, pytest.approx(0.4)]
+    file = learning.csv_file(topic)
+    assert file.header == ["learner", "task", "step 0", "step 1", "step 10"]
+    assert file.rows[0] == ["ridge", 1, *map(pytest.approx, (0.1, 0.4, 0.95))]
 
 
 def test_classes_have_the_names_that_the_dataset_has():

@@ -55,7 +55,8 @@ def test_hostile_names_stay_text(browser):
 
 def test_every_chart_is_drawn(browser):
     assert shown(browser, "svg.chart") == 3 + 3 + 3  # over time, planes, learning curves
-    assert shown(browser, "svg.heat rect") == 3 * 6
+    assert shown(browser, "svg.heat text:not(.tick):not(.axis)") == 3 * 6
+    assert shown(browser, "svg.heat g path") >= 3 * 2
     short = "return [...document.querySelectorAll('svg.chart path.line')].filter((p) => !p.getTotalLength()).length"
     assert browser.run(short) == 3  # the last task over time, which is a point
     words = "return [...document.querySelectorAll('svg[role=img]')].every((s) => s.querySelector('desc').textContent)"

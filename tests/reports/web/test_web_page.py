@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -111,3 +112,19 @@ def test_one_run_without_curves_references_or_classes_is_a_page():
 def test_writing_direction_cannot_be_turned():
     assert "\u202e" not in page([run("ewc\u202e", 0, 0.1, 1000)], {})
     assert HOSTILE not in page(records(), {})
+
+
+def test_a_page_of_many_runs_is_small_enough_to_send():
+    """48 runs of 24 tasks with 100 classes: at most 1.5 MB and 5 kB a run, and next to nothing for each more seed."""
+    few, many = ([long_run(learner, seed) for learner in range(4) for seed in range(seeds)] for seeds in (2, 12))
+    small, large = len(page(few, {})), len(page(many, {}))
+    assert (large - small) / 40 < 5_000
+    assert small < 1_500_000
+
+
+def long_run(learner, seed):
+    whole = run(f"learner {learner}", seed, 0.1, 1000)
+    classes = {"single": {str(number): 0.123456 for number in range(100)}}
+    lines = [tuple(0.87654 for _ in range(k + 1)) for k in range(24)]
+    rows = [replace(whole.rows[0], single=line, multi=line, per_class=classes) for line in lines]
+    return replace(whole, rows=tuple(rows), joint=(0.9,) * 24)

@@ -12,6 +12,8 @@ from engram.reports.web.csv_file import CsvFile
 from engram.reports.web.matrices import level, short
 from engram.reports.web.methods import Method, Topic, mean_interval
 
+MOST_CELLS = 6000  # in a table; where there are more, the last methods are left out
+
 
 @dataclass(frozen=True)
 class ClassTable:
@@ -29,6 +31,7 @@ def class_table(topic: Topic) -> ClassTable | None:
     numbers = sorted({number for own in found.values() for number in own}, key=int)
     if not numbers:
         return None
+    methods = methods[: max(MOST_CELLS // len(numbers), 5)]
     names = class_names(methods[0].first.stream_spec)
     called = {number: names[int(number)] if int(number) < len(names) else number for number in numbers}
     values = {n: [found[method.label].get(n, math.nan) for method in methods] for n in numbers}

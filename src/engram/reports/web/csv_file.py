@@ -30,9 +30,9 @@ class CsvFile:
 
 
 def _brief(value: Any) -> Any:
-    """Five digits are more than two runs agree in, and a page is to be sent.
+    """Four digits are more than two runs agree in, and a page is to be sent.
 
     >>> _brief(0.123456789), _brief(12)
-    (0.12346, 12)
+    (0.1235, 12)
     """
-    return float(f"{value:.5g}") if isinstance(value, float) else harmless(value) if isinstance(value, str) else value
+    return float(f"{value:.4g}") if isinstance(value, float) else harmless(value) if isinstance(value, str) else value

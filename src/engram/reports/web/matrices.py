@@ -12,7 +12,6 @@ from engram.reports.web.chart import Axis, Chart, ChartLine, accuracies, counted
 from engram.reports.web.csv_file import CsvFile
 from engram.reports.web.methods import Method, Topic, mean_interval
 
-MOST = 20  # tasks on a page; the whole matrix of a long stream would make it too large to send
 NUMBERED = 12  # tasks up to which there is room for numbers in a map
 
 
@@ -24,17 +23,6 @@ class Life:
     seed: int
     average: tuple[float, ...]
     on: tuple[tuple[float, ...], ...]
-
-
-def shown(tasks: int) -> list[int]:
-    """All tasks, or some at even distances, the first and the last among them.
-
-    >>> shown(3), len(shown(100)), shown(100)[-1]
-    ([0, 1, 2], 20, 99)
-    """
-    if tasks <= MOST:
-        return list(range(tasks))
-    return [round(k * (tasks - 1) / (MOST - 1)) for k in range(MOST)]
 
 
 def life(record: Record, tasks: Sequence[int]) -> Life:
@@ -58,7 +46,7 @@ def means(found: Sequence[Life]) -> tuple[list[float], list[list[float]]]:
 
 def panels(topic: Topic) -> list[tuple[Method, Chart]]:
     """One for each method, all on one scale."""
-    tasks = shown(topic.tasks)
+    tasks = topic.shown
     values = [value for m in topic.finished for own in lives(m, tasks) for row in own.on for value in row]
     up = accuracies(values)
     return [(method, panel(topic, method, up)) for method in topic.methods]
@@ -67,7 +55,7 @@ def panels(topic: Topic) -> list[tuple[Method, Chart]]:
 def panel(topic: Topic, method: Method, up: Axis) -> Chart:
     """A line for each task from when it is learned to the end, mean over seeds; thin ones for the average of each seed
     over the tasks seen, a thick one for their mean."""
-    tasks = shown(topic.tasks)
+    tasks = topic.shown
     found = lives(method, tasks)
     average, matrix = means(found)
     numbers = [k + 1.0 for k in tasks[: len(average)]]
@@ -99,7 +87,7 @@ def _told(method: Method, numbers: Sequence[float], average: Sequence[float], ma
 
 def script_data(topic: Topic) -> dict[str, Any]:
     """What a script needs to average over other seeds: numbers to four digits, null where nothing was measured."""
-    tasks = shown(topic.tasks)
+    tasks = topic.shown
     runs = {
         method.mark: [
             {"seed": own.seed, "average": list(map(_brief, own.average)), "on": [list(map(_brief, r)) for r in own.on]}
@@ -116,7 +104,7 @@ def _brief(value: float) -> float | None:
 
 def csv_file(topic: Topic) -> CsvFile:
     """A row for each run and moment."""
-    tasks = shown(topic.tasks)
+    tasks = topic.shown
     header = ["learner", "seed", "after task", "average", *(f"on task {k + 1}" for k in tasks)]
     rows = [
         [method.label, own.seed, tasks[k] + 1, own.average[k], *own.on[k]]
@@ -142,20 +130,29 @@ class HeatMap:
     name: str
     text: str
     size: float
-    cells: Sequence[Square]
+    squares: Sequence[Square]
     ticks: Sequence[tuple[float, str]]
     key: str
+
+    @property
+    def paths(self) -> list[tuple[int, str]]:
+        """All squares of a colour as one path, which is much shorter than so many elements."""
+        side = f"h{self.size:g}v{self.size:g}h-{self.size:g}z"
+        found: dict[int, str] = {}
+        for square in self.squares:
+            found[square.level] = f"{found.get(square.level, '')}M{square.x:g} {square.y:g}{side}"
+        return sorted(found.items())
 
 
 SIDE = 200.0
 
 
 def heat_map(topic: Topic, method: Method) -> HeatMap:
-    tasks = shown(topic.tasks)
+    tasks = topic.shown
     _, matrix = means(lives(method, tasks))
-    size = SIDE / max(len(tasks), 1)
+    size = round(SIDE / max(len(tasks), 1), 1)
     numbers = len(tasks) <= NUMBERED
-    cells = [
+    squares = [
         Square(round(j * size, 1), round(k * size, 1), level(value), short(value) if numbers else "")
         for k, row in enumerate(matrix)
         for j, value in enumerate(row)
@@ -165,7 +162,20 @@ def heat_map(topic: Topic, method: Method) -> HeatMap:
     last = ", ".join(f"task {k + 1} {value:.3f}" for k, value in zip(tasks, matrix[-1], strict=False)) if matrix else ""
     text = f"{method.label}, accuracy after the last task: {last}." if last else f"{method.label}: {method.shortfall}."
     name = f"{method.label}: accuracy on every task after every task"
-    return HeatMap(name, text, round(size, 1), cells, ticks, f"{topic.place}-{method.mark}")
+    return HeatMap(name, text, size, squares, ticks, f"{topic.place}-{method.mark}")
+
+
+def map_file(topic: Topic) -> CsvFile:
+    """What the maps show: means over seeds."""
+    tasks = topic.shown
+    rows = [
+        [method.label, tasks[k] + 1, *row]
+        for method in topic.finished
+        for k, row in enumerate(means(lives(method, tasks))[1])
+    ]
+    return CsvFile(
+        f"{topic.name} accuracy matrix", ["learner", "after task", *(f"on task {k + 1}" for k in tasks)], rows
+    )
 
 
 LEVELS = 20  # of colour from 0 to 1; the style sheet has as many and one more

@@ -15,6 +15,7 @@ from engram.reports.summary import by_method, done
 from engram.settings import shown
 
 LEVEL = 0.95  # of every interval on a page
+MOST_TASKS, MOST_LINES = 20, 1000  # of one method, and of all together
 COLOURS, SHAPES = 7, 4  # the style sheet has these colours; colour and shape together tell methods apart
 
 
@@ -105,6 +106,17 @@ def _word(status: str) -> str:
 
 
 @dataclass(frozen=True)
+class MethodRow(ComparedRow):
+    """A method beside others, whose metrics are computed once."""
+
+    method: Method = field(kw_only=True)
+
+    def by_seed(self, metric: str) -> dict[int, float]:
+        pairs = zip(self.method.done, self.method.measured, strict=True)
+        return {record.seed: own.get(metric, math.nan) for record, own in pairs}
+
+
+@dataclass(frozen=True)
 class Topic:
     """Everything that ran on one stream, the best first."""
 
@@ -125,11 +137,18 @@ class Topic:
         return max((len(record.rows) for record in self.records), default=0)
 
     @cached_property
+    def shown(self) -> list[int]:
+        """The tasks that figures have: all, or of a long stream some, so that the page stays small enough to send."""
+        return evenly(self.tasks, min(MOST_TASKS, max(MOST_LINES // len(self.methods), 5)))
+
+    @cached_property
     def comparisons(self) -> list[Comparison]:
         """One for each way to read accuracies, which cannot be compared with each other."""
         heads = dict.fromkeys(method.first.head for method in self.methods)
         return [
-            Comparison(tuple(ComparedRow(m.label, m.records, m.floor) for m in self.methods if m.first.head == head))
+            Comparison(
+                tuple(MethodRow(m.label, m.records, m.floor, method=m) for m in self.methods if m.first.head == head)
+            )
             for head in heads
         ]
 
@@ -140,6 +159,15 @@ class Topic:
     def kinds(self) -> dict[str, str]:
         """By label: best, floor or nothing."""
         return {row.label: compared.kind(row) for compared in self.comparisons for row in compared.rows}
+
+
+def evenly(count: int, most: int) -> list[int]:
+    """Numbers from 0 up, all or some at even distances, the first and the last among them.
+
+    >>> evenly(3, 20), evenly(100, 5)
+    ([0, 1, 2], [0, 25, 50, 74, 99])
+    """
+    return list(range(count)) if count <= most else [round(k * (count - 1) / (most - 1)) for k in range(most)]
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class TopicContent:
     panels: Sequence[tuple[Method, Chart]]
     maps: Sequence[tuple[Method, HeatMap]]
     matrices: CsvFile
+    maps_file: CsvFile
     planes: Sequence[Chart]
     planes_file: CsvFile
     learning: Sequence[tuple[Method, Chart]]
@@ -110,6 +111,7 @@ def part(topic: Topic, specs: Specs) -> TopicContent:
         panels=matrices.panels(topic),
         maps=[(method, matrices.heat_map(topic, method)) for method in topic.finished],
         matrices=matrices.csv_file(topic),
+        maps_file=matrices.map_file(topic),
         planes=[*(planes.cost_plane(topic, cost) for cost in planes.COSTS), *([lost] if lost else [])],
         planes_file=planes.csv_file(topic),
         learning=curves,

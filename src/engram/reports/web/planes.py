@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engram.reports.tables import quantity
 from engram.reports.web.chart import Axis, Chart, ChartLine, Dot, logarithmic, shares
 from engram.reports.web.csv_file import CsvFile
 from engram.reports.web.methods import MeanInterval, Method, Topic
 
+MOST_LABELS = 40  # where there are more points, only those on the front are named; the others are told by pointing
 COSTS = {"bytes": ("memory", "B"), "flops": ("compute", "FLOP")}
 SIZE = {"width": 360.0, "height": 280.0, "margins": (12.0, 14.0, 38.0, 46.0)}
 
@@ -26,6 +28,8 @@ def cost_plane(topic: Topic, cost: str) -> Chart:
         _dot(m, c, a, f"{m.label}: accuracy {_told(a)}, {title} {quantity(c.mean, unit)}" + _word(place in front))
         for place, (m, c, a) in enumerate(zip(methods, costs, accuracies, strict=True))
     ]
+    if len(dots) > MOST_LABELS:
+        dots = [dot if place in front else replace(dot, label="") for place, dot in enumerate(dots)]
     on_front = [methods[place].label for place in front]
     text = f"Accuracy against {title}. No other learner has more accuracy for less {title}: {', '.join(on_front)}."
     steps = _staircase([(costs[p].mean, accuracies[p].mean) for p in front], across, up)
@@ -72,6 +76,8 @@ def loss_plane(topic: Topic) -> Chart | None:
         _dot(m, f, i, f"{m.label}: forgetting {_told(f)}, intransigence {_told(i)}")
         for m, f, i in zip(methods, across, up, strict=True)
     ]
+    if len(dots) > MOST_LABELS:
+        dots = [replace(dot, label="") for dot in dots]
     text = f"Forgetting and intransigence, both better low: {'; '.join(dot.tip for dot in dots)}."
     axes = shares("forgetting", _ends(across)), shares("intransigence", _ends(up))
     return Chart("Forgetting against intransigence", text, *axes, (), dots, **SIZE)  # type: ignore[arg-type]

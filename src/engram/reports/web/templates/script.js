@@ -3,6 +3,11 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const element = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
   const hiddenSeeds = new Set();
   const tip = document.getElementById("tip");
 
@@ -81,15 +86,19 @@
   const level = (value) => (value === null ? -1 : Math.round(20 * Math.min(Math.max(value, 0), 1)));
 
   const redrawMap = (svg) => {
-    const values = averaged(svg.dataset.map).on.flat();
-    const cells = all("rect", svg);
-    const texts = all("text:not(.tick):not(.axis)", svg);
-    cells.forEach((cell, place) => {
+    const size = Number(svg.dataset.size);
+    const rows = averaged(svg.dataset.map).on;
+    const paths = new Map();
+    rows.forEach((row, k) => row.forEach((value, j) => {
+      const square = `M${(j * size).toFixed(1)} ${(k * size).toFixed(1)}h${size}v${size}h-${size}z`;
+      paths.set(level(value), (paths.get(level(value)) ?? "") + square);
+    }));
+    svg.querySelector("g").replaceChildren(...[...paths].map(([shade, d]) => element("path", { class: `h${shade}`, d })));
+    const values = rows.flat();
+    all("text:not(.tick):not(.axis)", svg).forEach((text, place) => {
       const value = values[place] ?? null;
-      cell.setAttribute("class", `h${level(value)}`);
-      if (!texts.length) return;
-      texts[place].setAttribute("class", `v${level(value)}`);
-      texts[place].textContent = short(value);
+      text.setAttribute("class", `v${level(value)}`);
+      text.textContent = short(value);
     });
   };
 
@@ -121,9 +130,7 @@
     return dotPoints(svg).concat(linePoints(svg));
   };
 
-  const ring = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-  ring.setAttribute("class", "point");
-  ring.setAttribute("r", "4");
+  const ring = element("circle", { class: "point", r: 4 });
 
   const show = (svg, point) => {
     ring.setAttribute("cx", point.x);
@@ -177,7 +184,7 @@
   };
 
   const showLearner = (box) => {
-    for (const element of all(`[data-m="${CSS.escape(box.value)}"]`)) element.toggleAttribute("hidden", !box.checked);
+    for (const part of all(`[data-m="${CSS.escape(box.value)}"]`)) part.toggleAttribute("hidden", !box.checked);
   };
   const learners = document.getElementById("learners");
   const afterLearners = () => { all('[data-key="front"]').forEach(redrawFront); hide(); };
@@ -249,5 +256,5 @@
   });
   addEventListener("afterprint", () => { opened.forEach((each) => { each.open = false; }); });
 
-  all("[data-script]").forEach((element) => { element.hidden = false; });
+  all("[data-script]").forEach((part) => { part.hidden = false; });
 })();
