@@ -9,7 +9,8 @@ import pytest
 
 from engram.errors import BadInput
 from engram.estimator.fixed_point import FixedPoint, two_product
-from engram.estimator.sums import ROWS, Sums
+from engram.estimator.limbs import BLOCK, GROUP
+from engram.estimator.sums import Sums
 
 
 def summed(x, y, parts=1, classes=3):
@@ -57,11 +58,23 @@ def test_order_and_parts_do_not_matter(rows):
     assert same(summed(x, y), summed(x[other], y[other], parts=17))
 
 
-def test_blocks_are_added_up_exactly():
+@pytest.mark.parametrize("count", [BLOCK + 5, 2 * GROUP + 5])
+def test_blocks_and_groups_are_added_up_exactly(count):
     draw = np.random.default_rng(2)
-    x, y = draw.normal(size=(2 * ROWS + 5, 2)).astype(np.float32), np.zeros(2 * ROWS + 5, dtype=int)
+    x, y = draw.normal(size=(count, 2)).astype(np.float32), np.zeros(count, dtype=int)
     truth = sum(Fraction(float(a)) * Fraction(float(b)) for a, b in x)
     assert exact(summed(x, y, classes=1).squares, 0, 1) == truth
+
+
+def test_the_largest_sums_that_a_group_can_have_are_exact():
+    """All numbers of a column as large as its exponent allows, and with every bit set."""
+    x = np.full((GROUP, 2), 2 - 2.0**-23, dtype=np.float32)
+    x[:, 1] = 1.0
+    sums = summed(x, np.zeros(GROUP, dtype=int), classes=1)
+    largest = Fraction(2) - Fraction(1, 2**23)
+    assert exact(sums.squares, 0, 0) == GROUP * largest**2
+    assert exact(sums.squares, 0, 1) == GROUP * largest
+    assert exact(sums.totals, 0, 0) == GROUP * largest
 
 
 def test_what_is_forgotten_leaves_nothing(rows):

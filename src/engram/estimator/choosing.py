@@ -9,7 +9,7 @@ from engram.estimator.closed_forms import CLOSED_FORMS
 from engram.estimator.fixed_point import NumpyArray
 from engram.parts.kernel import is_image
 
-MANY = 500  # rows of a first session from which on random features of numbers pay
+MANY = 100  # rows of a first session from which on the scale of random features is known well enough
 OF_ROWS, OF_IMAGES = 500, 1000  # random features
 KEPT = 1000  # images of each class that a network should be able to rehearse
 UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "B": 1}

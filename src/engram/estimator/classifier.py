@@ -132,8 +132,8 @@ class ContinualClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NumpyArray:
         """The likeliest class of each row."""
-        check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        known = self._known()
+        return self.classes_[known.mind.answers(known.preparation(self._read(X, reset=False)))]
 
     def predict_proba(self, X: Any) -> NumpyArray:
         """A row for each row, a column for each of `classes_`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +13,13 @@ from engram.errors import BadInput
 from engram.estimator.closed_forms import CLOSED_FORMS, Scores
 from engram.estimator.features import Waves
 from engram.estimator.fixed_point import NumpyArray
+from engram.estimator.limbs import GROUP
 from engram.estimator.mind import Mind
 from engram.estimator.moments import Moments
 from engram.estimator.sums import Sums
 from engram.transform import under
 
-AT_ONCE = 1 << 20  # scores that are computed at a time
-BLOCK = 8192  # rows that are learned at a time
+AT_ONCE = 1 << 18  # scores that are computed at a time
 
 
 class ClosedMind(Mind):
@@ -45,8 +45,8 @@ class ClosedMind(Mind):
         return ClosedMind(self.learner, self.settings, sums, self.waves)
 
     def _add(self, sums: Sums, x: NumpyArray, y: NumpyArray, sign: int) -> None:
-        for at in range(0, len(x), BLOCK):
-            sums.add(self._features(x[at : at + BLOCK]), y[at : at + BLOCK], sign)
+        for at in range(0, len(x), GROUP):
+            sums.add(self._features(x[at : at + GROUP]), y[at : at + GROUP], sign)
 
     def _features(self, x: NumpyArray) -> NumpyArray:
         return x.reshape(len(x), -1) if self.waves is None else self.waves(x)
@@ -76,9 +76,15 @@ class ClosedMind(Mind):
         return self.scores.chosen
 
     def probabilities(self, x: NumpyArray) -> NumpyArray:
+        return np.concatenate([self.form.probabilities(scores) for scores in self._scores(x)])
+
+    def answers(self, x: NumpyArray) -> NumpyArray:
+        return np.concatenate([scores.argmax(axis=1) for scores in self._scores(x)])
+
+    def _scores(self, x: NumpyArray) -> Iterator[NumpyArray]:
         rows = max(1, AT_ONCE // max(len(self.sums.counts), self.sums.width))
-        parts = (self._features(x[at : at + rows]) for at in range(0, len(x), rows))
-        return np.concatenate([self.form.probabilities(self.scores.of(part)) for part in parts])
+        for at in range(0, len(x), rows):
+            yield self.scores.of(self._features(x[at : at + rows]))
 
     def ready(self) -> None:
         _ = self.scores

@@ -35,6 +35,10 @@ class Mind:
         """A row each, a column for each class."""
         raise NotImplementedError
 
+    def answers(self, x: NumpyArray) -> NumpyArray:
+        """The likeliest class of each row."""
+        return self.probabilities(x).argmax(axis=1)
+
     def ready(self) -> None:
         """Do what is left to do before the first answer."""
 

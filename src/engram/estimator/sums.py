@@ -1,10 +1,8 @@
 """All that a closed-form classifier keeps of its rows: how many of each class, their sums, and the sum of x xᵀ.
 
 Numbers are taken as float32, and everything after that is exact, so the sums are those of a set of rows: it does not
-matter in which order and in how many parts they came, and rows that are forgotten leave nothing behind.
-
-A column of a block of rows is written as limbs of 20 bits below its largest number. Products of limbs, summed over 1024
-rows, are whole numbers below 2⁵³: matrix products in float64 are exact. `FixedPoint` adds them up over blocks.
+matter in which order and in how many parts they came, and rows that are forgotten leave nothing behind. A `Group` of
+rows is summed up in whole numbers; `FixedPoint` adds groups up.
 """
 
 from __future__ import annotations
@@ -15,9 +13,7 @@ import numpy as np
 
 from engram.errors import BadInput
 from engram.estimator.fixed_point import FixedPoint, NumpyArray
-
-ROWS = 1024  # of a block
-LIMB = 20  # bits: 2·20 of a product, 10 of its sum over a block, 1 of the sum of two such products: below 53
+from engram.estimator.limbs import GROUP, LIMB, Group
 
 
 class Sums:
@@ -50,27 +46,18 @@ class Sums:
         counts = self.counts + sign * np.bincount(y, minlength=len(self.counts))
         if (counts < 0).any():
             raise BadInput("there are more rows to forget of a class than were learned; give rows that were learned")
-        block, room = np.empty((min(len(x), ROWS), self.width)), list[NumpyArray]()
-        for start in range(0, len(x), ROWS):
-            part = x[start : start + ROWS]
-            block[: len(part)] = part
-            limbs, exponents = split(block[: len(part)], room)
-            self._add_block(limbs, exponents, y[start : start + ROWS], sign)
+        for at in range(0, len(x), GROUP):
+            self._add(x[at : at + GROUP], y[at : at + GROUP], sign)
         self.counts = counts
 
-    def _add_block(self, limbs: list[NumpyArray], exponents: NumpyArray, y: NumpyArray, sign: int) -> None:
-        order = np.argsort(y, kind="stable")
-        classes, starts = np.unique(y[order], return_index=True)
-        pairs = exponents[:, None] + exponents[None, :]
-        for k, one in enumerate(limbs):
-            total = np.add.reduceat(one[order], starts, axis=0)
-            shifts = np.broadcast_to(exponents - LIMB * (k + 1), total.shape)
-            self.totals.add(total, shifts, sign, classes)
-            rows = slice(None) if k == 0 else np.flatnonzero(one.any(axis=1))  # of later limbs few have any
-            for earlier, other in enumerate(limbs[: k + 1]):
-                product = other[rows].T @ one[rows]
-                both = product if earlier == k else product + product.T
-                self.squares.add(both, pairs - LIMB * (k + earlier + 2), sign)
+    def _add(self, x: NumpyArray, y: NumpyArray, sign: int) -> None:
+        classes, local = np.unique(y, return_inverse=True)
+        group = Group(x, local, len(classes))
+        pairs = group.exponents[:, None] + group.exponents
+        for products, limbs in group.squares():
+            self.squares.add(products, pairs - LIMB * limbs, sign)
+        for total, limbs in group.totals():
+            self.totals.add(total, np.broadcast_to(group.exponents - LIMB * limbs, total.shape), sign, classes)
 
     def tensors(self) -> dict[str, NumpyArray]:
         """The same bytes for the same rows."""
@@ -89,20 +76,3 @@ class Sums:
         sums.totals = FixedPoint(tensors["totals"].shape[1:], low[0], tensors["totals"])
         sums.squares = FixedPoint(tensors["squares"].shape[1:], low[1], tensors["squares"])
         return sums
-
-
-def split(x: NumpyArray, room: list[NumpyArray]) -> tuple[list[NumpyArray], NumpyArray]:
-    """Limbs of a block, whole numbers up to ±2²⁰, and for each column an exponent e: x = Σ limbₖ·2^(e − 20·(k+1)).
-
-    They lie in the arrays of `room`, to be used again: to ask the system for memory would take most of the time.
-    """
-    exponents = np.frexp(np.maximum(x.max(axis=0), -x.min(axis=0)))[1]
-    rest = np.multiply(x, np.ldexp(1.0, LIMB - exponents), out=x)
-    limbs: list[NumpyArray] = []
-    while not limbs or rest.any():
-        if len(room) == len(limbs):
-            room.append(np.empty((ROWS, x.shape[1])))
-        limbs.append(np.rint(rest, out=room[len(limbs)][: len(x)]))
-        rest -= limbs[-1]
-        rest *= 1 << LIMB
-    return limbs, exponents.astype(np.int64)
