@@ -26,6 +26,11 @@ def fewer(split, count):
     return split.take(torch.arange(count))
 
 
+def test_a_layer_has_at_most_one_module_a_task(learner, teach, digits_lessons):
+    teach(learner, digits_lessons[2:4])
+    assert all(1 <= len(modules) <= 4 for modules in learner.library.modules)
+
+
 @pytest.mark.parametrize("count", [1, 4])
 def test_fewer_samples_than_neighbours_vote_as_far_as_they_go(count, learner, teach, digits_lessons):
     lesson = digits_lessons[2]
