@@ -64,6 +64,7 @@ def test_a_row_chosen_by_test_data_is_never_best_beside_one_that_was_not(row):
     text = as_text(found)
     assert "si*" in text
     assert "si cannot be the best beside the others: chosen by test data (*)" in text
+    assert "has the best mean" not in text
 
 
 def test_where_all_were_chosen_by_test_data_the_best_is_said_to_be_so(row):
@@ -124,6 +125,19 @@ def test_too_few_seeds_tell_nothing(row, seeds, words):
     assert "n too small to tell" in text
     assert words in text
     assert "interval" not in text
+
+
+def test_the_settings_that_a_protocol_chose_are_shown_row_by_row(row):
+    made = {
+        "by": "validation accuracy",
+        "candidates": [{"rate": 0.1}, {"rate": 0.2}],
+        "scores": [0.5, 0.6],
+        "chosen": 1,
+    }
+    rows = (row("ewc", 0.7, decisions=(made,)), row("si", 0.8, 1))
+    text = as_text(Comparison(rows))
+    assert "ewc: chosen rate, seed by seed: 0.2, 0.2, 0.2, 0.2, 0.2" in text
+    assert "si: chosen" not in text
 
 
 def test_one_row_beside_floors_is_compared_and_not_called_best(row):

@@ -199,7 +199,7 @@ def _about_the_best(comparison: Comparison) -> list[str]:
 
 def _about_equals(comparison: Comparison) -> list[str]:
     """The best mean alone does not make a row better than the others."""
-    others = {row.label for row in comparison.contestants}
+    others = {row.label for row in comparison.eligible}
     found = [each for each in comparison.differences if each.second in others and each.n]
     equals = [each.second for each in found if each.verdict != DIFFERENT]
     if not equals or comparison.best is None:

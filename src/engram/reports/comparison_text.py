@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engram.metrics import LOWER_IS_BETTER
+from engram.reports.choices import choice_lines
 from engram.reports.comparison import ComparedRow, Comparison
 from engram.reports.summary import metric_spreads
 from engram.reports.tables import (
@@ -43,12 +44,21 @@ def print_compared(console: Console, comparisons: Sequence[Comparison]) -> None:
         print_wrapped(console, comparison_title(comparison.stream, comparison.records), "bold")
         _print_table(console, comparison)
         print_searches(console, comparison.records)
+        _print_chosen(console, comparison)
         _print_differences(console, comparison)
         console.print()
     records = [record for comparison in comparisons for record in comparison.records]
     for head in dict.fromkeys(record.head for record in records):
         print_wrapped(console, f"{HEADS[head]}.", "dim")
     print_warnings(console, records)
+
+
+def _print_chosen(console: Console, comparison: Comparison) -> None:
+    """Which settings a protocol kept, where it had some to choose from."""
+    for row in comparison.rows:
+        for line in choice_lines(row.records):
+            if line.startswith("chosen"):
+                print_wrapped(console, f"{row.label}: {line}")
 
 
 def _print_table(console: Console, comparison: Comparison) -> None:
