@@ -28,6 +28,7 @@ _PLACES = {
     "check_learner": "engram.checks",
     "register": "engram.api",
     "results": "engram.exports.frame",
+    "report": "engram.reports.web.writing",
     "save": "engram.learner_file",
     "load": "engram.estimator",
     "ContinualClassifier": "engram.estimator",

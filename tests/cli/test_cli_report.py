@@ -5,6 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import engram as library
+from engram import errors as library_errors
+
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -111,3 +114,24 @@ def test_mistakes_about_papers_are_told(engram, trained, words, sentence):
     said = engram("report", *words)
     assert (said.code, said.out) == (2, "")
     assert sentence in said.err
+
+
+def test_an_experiments_rows_have_their_names_and_floors(engram, trained):
+    words = ("--learner", "ewc", "--floors", "--head", "multi", "--tasks", "1", "--epochs", "1", "--set", "widths=12")
+    assert engram("run", "split-digits", *words, "--jobs", "1", "--save", "x.toml", "--seeds", "0,1").code == 0
+    found = engram("report", "x.toml", "--json").json
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert found["runs"] > 2
+    assert trained[0][:10] not in text
+    assert '<span class="tag">floor</span>' in text
+
+
+def test_python_writes_the_same_page_of_a_whole_store(engram, trained):
+    assert engram("report").code == 0
+    by_command = Path("report.html").read_text(encoding="utf-8")
+    place = library.report("engram-store", "python.html")
+    assert place.read_text(encoding="utf-8") == by_command.replace(
+        "<dt>command of this page</dt><dd>engram report</dd>\n", ""
+    )
+    with pytest.raises(library_errors.BadSetting, match="there is no store in 'nowhere'"):
+        library.report("nowhere")

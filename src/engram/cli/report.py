@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engram.cli.finding import some_runs
+from engram.cli.finding import experiment_of, some_runs
 from engram.cli.options import STORE, Json, Place, check_file, open_store
 from engram.cli.output import others_printing, print_json, say, waiting, working
 from engram.errors import BadSetting
@@ -46,7 +46,7 @@ def report(
     else:
         entries = some_runs(place, words)
         _require_finished(entries, store)
-        records, subject = _records(entries, place), None
+        records, subject = _records(entries, place), _of_experiments(words, place)
     specs = {entry["key"]: entry["spec"] for entry in entries}
     about = write_report(records, specs, out, shlex.join(["engram", "report", *words]), subject)
     if as_json:
@@ -61,6 +61,17 @@ Entries = Sequence[Mapping[str, Any]]
 def _require_finished(entries: Entries, store: str) -> None:
     if not any(entry["status"] == "done" for entry in entries):
         raise BadSetting(f"there is no finished run in {store} to report; 'engram runs' shows how they stand")
+
+
+def _of_experiments(words: Sequence[str], place: Store) -> Subject:
+    """The names that experiments have for their rows, and which of these are floors."""
+    from engram.reports.web.methods import Names
+    from engram.reports.web.page import Subject
+
+    kept = [found for word in words if (found := experiment_of(place, word))]
+    rows = [row for each in kept for row in each["rows"]]
+    labels = {key: row["label"] for row in rows for key in row["runs"]}
+    return Subject(names=Names(labels, frozenset(key for row in rows if row["floor"] for key in row["runs"])))
 
 
 def _of_paper(name: str, tier: str, place: Store) -> tuple[Entries, list[Record], Subject]:
