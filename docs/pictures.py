@@ -49,11 +49,17 @@ def unequal() -> Figure:
     axes.bar(edges, accuracies, width=samples, align="edge", color=[BLUE, GREEN, ORANGE], edgecolor="white")
     together = metrics.union_accuracy(accuracies, samples)
     each = metrics.mean_class_accuracy(accuracies)
-    axes.axhline(together, color="black", ls="--", lw=1)
-    axes.text(1000, together + 0.02, f"union_accuracy {together:.3f}: every sample counts the same", ha="right")
-    axes.axhline(each, color="black", ls=":", lw=1)
-    axes.text(1000, each + 0.02, f"mean_class_accuracy {each:.3f}: every class does", ha="right")
-    axes.set(xlabel="test samples of three classes", ylabel="accuracy", ylim=(0, 1.05))
+    axes.hlines(together, 0, 1000, color="black", ls="--", lw=1)
+    axes.text(1010, together, f"union_accuracy {together:.3f}\nevery sample counts the same", va="center")
+    axes.hlines(each, 0, 1000, color="black", ls=":", lw=1)
+    axes.text(1010, each, f"mean_class_accuracy {each:.3f}\nevery class does", va="center")
+    axes.set(
+        xlabel="test samples of three classes",
+        ylabel="accuracy",
+        ylim=(0, 1.05),
+        xlim=(0, 1550),
+        xticks=range(0, 1001, 200),
+    )
     return figure
 
 
@@ -65,7 +71,7 @@ def forgetting() -> Figure:
     top, now = max(way[:-1]), way[-1]
     for place, start, colour, name in (
         (4.25, top, ORANGE, "forgetting_rwalk"),
-        (4.75, way[0], GREEN, "forgetting_ctrl"),
+        (5.5, way[0], GREEN, "forgetting_ctrl"),
     ):
         axes.annotate("", (place, now), (place, start), arrowprops={"arrowstyle": "<->", "color": colour, "lw": 2})
         sign = top - now if name == "forgetting_rwalk" else now - way[0]
@@ -73,7 +79,7 @@ def forgetting() -> Figure:
     axes.axhline(top, color=ORANGE, lw=0.7, ls=":")
     axes.axhline(way[0], color=GREEN, lw=0.7, ls=":")
     axes.set(
-        xlabel="tasks learned so far", ylabel="accuracy on task 1", xticks=range(1, 5), xlim=(0.8, 6.2), ylim=(0.5, 1)
+        xlabel="tasks learned so far", ylabel="accuracy on task 1", xticks=range(1, 5), xlim=(0.8, 6.8), ylim=(0.5, 1)
     )
     return figure
 

@@ -97,3 +97,11 @@ def test_a_hostile_learner_is_no_formula(engram, train, tmp_path):
     (row,) = rows_of("a.csv")
     assert row["learner"].startswith("'=")
     assert json.loads(row["seed"]) == 0
+
+
+def test_an_experiment_is_a_comparison(engram, train):
+    train("split-digits", "finetune,ridge", "--tasks", "2", "--seeds", "0-2", "--save", "two.toml")
+    said = engram("export", "two.toml", "--means", "--latex", "two.tex", "--json").json
+    assert [(row["row"], row["n"]) for row in said["methods"]] == [("finetune", 3), ("ridge", 3)]
+    assert r"\textbf{ridge}" in Path("two.tex").read_text()
+    assert said["methods"][0]["bytes_std"] == 0

@@ -8,7 +8,7 @@ from strict_latex import read, shown
 
 from engram.exports.latex import escaped, latex, number, p_value
 from engram.exports.means import means
-from engram.exports.writing import write_files
+from engram.exports.writing import latex_of, write_files
 
 HOSTILE = r"[50%] *a_b* & \input{/etc/passwd} $x^2$ ~#{} <b> | -- \\"
 
@@ -58,7 +58,7 @@ def test_a_method_that_failed_says_so_and_one_that_is_not_done_is_no_result(tmp_
         made_up(), made_up_failure(seed=1), made_up_failure(learner="si", key="b" * 40),
         made_up(learner="er", status="pending", key="c" * 40), made_up(head="multi", warning="it looked", key="d" * 40),
     ]  # fmt: skip
-    write_files({"latex": str(tmp_path / "t.tex")}, [], records, ["average_accuracy"])
+    write_files({"latex": str(tmp_path / "t.tex")}, [], lambda: latex_of(records, ["average_accuracy"]))
     rows = read((tmp_path / "t.tex").read_text())
     assert [row[-1] for row in rows[1:4]] == ["$0.700$", "failed", "$0.700$"]
     assert "ewc: 1 of 2 runs failed" in rows[4][0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engram.cli.finding import some_runs
+from engram.cli.finding import experiment_of, some_runs
 from engram.cli.model_options import open_model
 from engram.cli.options import STORE, Json, Place, check_file, check_folder, open_store
 from engram.cli.output import others_printing, print_json, say, waiting
@@ -16,6 +17,7 @@ from engram.extras import require
 
 if TYPE_CHECKING:
     from engram.record import Record
+    from engram.store import Store
 
 NEEDED = {
     "parquet": ("pyarrow", "dataframes"),
@@ -60,14 +62,13 @@ def export(
         return
     files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
     _check_places(files, folders, as_json)
-    from engram.exports.flat import flat
-    from engram.exports.means import USUAL, mean_rows
     from engram.exports.writing import write_files
 
+    place = open_store(store, must_exist=True)
     names = [name.strip() for name in metrics.split(",") if name.strip()]
-    records = _records(store, keys or [])
-    rows = mean_rows(records, names) if means else [flat(record) for record in records]
-    written = write_files(files, rows, records, names or USUAL) + _tracked(records, tensorboard, mlflow)
+    records = _records(place, keys or [])
+    rows, make_latex = _content(place, keys or [], records, names, means)
+    written = write_files(files, rows, make_latex) + _tracked(records, tensorboard, mlflow)
     if as_json:
         print_json({"methods" if means else "runs": rows, "written": written})
     for line in [] if as_json else written:
@@ -94,6 +95,24 @@ def model_to_onnx(models: list[str], onnx: str, as_json: bool) -> None:
     say(f"wrote {onnx}: onnxruntime answers as the model does, to {found['differs']:.1g}")
 
 
+def _content(
+    place: Store, keys: list[str], records: list[Record], metrics: list[str], means: bool
+) -> tuple[list[dict[str, Any]], Callable[[], str]]:
+    """The rows, and what makes a table: of one experiment with the differences between its rows."""
+    from engram.exports.compared import compared_latex, compared_rows
+    from engram.exports.flat import flat
+    from engram.exports.means import USUAL, mean_rows
+    from engram.exports.writing import latex_of
+    from engram.reports.kept import comparisons_of
+
+    kept = experiment_of(place, keys[0]) if len(keys) == 1 else None
+    flat_rows = [] if means else [flat(record) for record in records]
+    if kept is None or len(kept["rows"]) < 2:
+        return flat_rows or mean_rows(records, metrics), lambda: latex_of(records, metrics or USUAL)
+    found = comparisons_of(kept, place)
+    return flat_rows or compared_rows(found, metrics), lambda: compared_latex(found, metrics or USUAL)
+
+
 def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool) -> None:
     """Before anything is read or written: whether there is a place, no two are the same, and each can be written."""
     given = [place for place in [*files.values(), *folders.values()] if place]
@@ -110,14 +129,13 @@ def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool)
         check_folder(f"--{kind}", "" if "://" in folder else folder)
 
 
-def _records(store: str, keys: list[str]) -> list[Record]:
-    """Of the runs with these keys, or of all; each once."""
+def _records(place: Store, keys: list[str]) -> list[Record]:
+    """Of the runs that are meant, or of all; each once."""
     from engram.runs import record_of
 
-    place = open_store(store, must_exist=True)
     chosen = some_runs(place, keys)
     if not chosen:
-        raise BadSetting(f"the store {store} has no runs yet; 'engram run' makes one")
+        raise BadSetting(f"the store {place.folder} has no runs yet; 'engram run' makes one")
     return [record_of(entry, place) for entry in chosen]
 
 

@@ -20,18 +20,25 @@ _ESCAPES = {
 
 
 def latex(table: Table, notes: Sequence[str] = ()) -> str:
-    """A `tabular` for a document that has the package booktabs; what its rows share is a remark above it."""
+    """A table of content; what its rows share is a remark above it."""
     header, *rows = full(table)
     names = len(table.names)
+    cells = [[*map(escaped, row[:names]), *map(number, row[names:])] for row in rows]
+    return tabular(list(map(escaped, header)), cells, names, table.title, notes)
+
+
+def tabular(header: Sequence[str], rows: Iterable[Sequence[str]], names: int, title: str, notes: Sequence[str]) -> str:
+    """A `tabular` for a document that has the package booktabs, of cells that are LaTeX already: so many names at the
+    left, then numbers."""
     wide = f"\\multicolumn{{{len(header)}}}{{p{{0.9\\linewidth}}}}"
     lines = [
         "% needs \\usepackage{booktabs}",
-        *([f"% {harmless(table.title)}"] if table.title else []),
+        *([f"% {harmless(title)}"] if title else []),
         f"\\begin{{tabular}}{{{'l' * names}{'r' * (len(header) - names)}}}",
         "\\toprule",
-        _line(map(escaped, header)),
+        _line(header),
         "\\midrule",
-        *(_line([*map(escaped, row[:names]), *map(number, row[names:])]) for row in rows),
+        *map(_line, rows),
         "\\bottomrule",
         *(f"{wide}{{\\footnotesize {escaped(note)}}} \\\\" for note in notes),
         "\\end{tabular}",

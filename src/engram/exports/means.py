@@ -32,7 +32,7 @@ UNKNOWN = {"mean": math.nan, "std": math.nan}
 def means(records: Sequence[Record], metrics: Sequence[str] = USUAL) -> Table:
     """One row a method, failed ones too, but for runs on their way. Names that all share are left out, but for the
     learner's."""
-    columns = [_column(name) for name in metrics]
+    columns = [column_of(name) for name in metrics]
     groups = by_method(record for record in records if record.status != "pending")
     if not groups:
         raise BadRecord("none of these runs is done; 'engram resume' goes on with them")
@@ -40,14 +40,14 @@ def means(records: Sequence[Record], metrics: Sequence[str] = USUAL) -> Table:
     for names, own in zip(about, _settings([group[0] for group in groups]), strict=True):
         names["settings"] = own
     shown = [name for name in about[0] if name == "learner" or len({names[name] for names in about}) > 1]
-    numbers = [_numbers(group, columns) for group in groups]
-    columns = [_in_unit(column, some) for column, some in zip(columns, zip(*numbers), strict=True)]
+    numbers = [shown_numbers(group, columns) for group in groups]
+    columns = [in_unit(column, some) for column, some in zip(columns, zip(*numbers), strict=True)]
     rows = [TableRow(tuple(names[n] for n in shown), tuple(own)) for names, own in zip(about, numbers, strict=True)]
     title = " · ".join([*(value for name, value in about[0].items() if name not in shown and value), _seeds(groups)])
     return Table(tuple(shown), tuple(columns), tuple(rows), title)
 
 
-def _in_unit(column: Column, numbers: Sequence[Number]) -> Column:
+def in_unit(column: Column, numbers: Sequence[Number]) -> Column:
     """Costs are shown in the multiple of their unit that suits the smallest of them."""
     if column.metric not in COUNTED:
         return column
@@ -57,7 +57,7 @@ def _in_unit(column: Column, numbers: Sequence[Number]) -> Column:
 
 def mean_rows(records: Sequence[Record], metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The same as flat rows for machines, with every name and, unless some are asked for, every metric."""
-    columns = [_column(name) for name in metrics or COLUMNS]
+    columns = [column_of(name) for name in metrics or COLUMNS]
     groups = by_method(records)
     settings = _settings([group[0] for group in groups])
     rows: list[dict[str, Any]] = []
@@ -65,12 +65,12 @@ def mean_rows(records: Sequence[Record], metrics: Sequence[str] = ()) -> list[di
         rows.append(
             {**_about(group[0]), "settings": own, "n": len(done(group)), "not_done": len(group) - len(done(group))}
         )
-        for column, number in zip(columns, _numbers(group, columns), strict=True):
-            rows[-1] |= {f"{column.metric}_mean": _known(number.mean), f"{column.metric}_std": _known(number.std)}
+        for column, number in zip(columns, numbers_of(group, columns), strict=True):
+            rows[-1] |= {f"{column.metric}_mean": known(number.mean), f"{column.metric}_std": known(number.std)}
     return rows
 
 
-def _known(value: float) -> float | None:
+def known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
@@ -80,7 +80,7 @@ def _seeds(groups: Sequence[Sequence[Record]]) -> str:
     return f"mean and standard deviation over {many} seeds" if many != "1" else "one seed"
 
 
-def _column(metric: str) -> Column:
+def column_of(metric: str) -> Column:
     if metric not in COLUMNS:
         raise UnknownName("metric", metric, COLUMNS)
     return COLUMNS[metric]
@@ -109,10 +109,13 @@ def _all_settings(record: Record) -> dict[str, Any]:
     return {**record.settings, **record.stream_spec.get("options", {})}
 
 
-def _numbers(group: Sequence[Record], columns: Sequence[Column]) -> list[Number]:
-    """What is counted and the same for all seeds has no deviation."""
+def numbers_of(group: Sequence[Record], columns: Sequence[Column]) -> list[Number]:
     spreads = {**metric_spreads(group), **cost_spreads(group)}
-    found = [(column.metric, spreads.get(column.metric, UNKNOWN)) for column in columns]
-    exact = [metric in COUNTED and each["std"] == 0 for metric, each in found]
-    n = len(done(group))
-    return [Number(each["mean"], math.nan if same else each["std"], n) for (_, each), same in zip(found, exact)]
+    found = [spreads.get(column.metric, UNKNOWN) for column in columns]
+    return [Number(each["mean"], each["std"], len(done(group))) for each in found]
+
+
+def shown_numbers(group: Sequence[Record], columns: Sequence[Column]) -> list[Number]:
+    """For people: what is counted and the same for all seeds has no deviation."""
+    pairs = zip(columns, numbers_of(group, columns), strict=True)
+    return [replace(n, std=math.nan) if column.metric in COUNTED and n.std == 0 else n for column, n in pairs]

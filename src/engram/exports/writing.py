@@ -16,18 +16,23 @@ from engram.reports.listing import Rows
 from engram.reports.summary import by_method
 
 
-def write_files(places: Mapping[str, str], rows: Rows, records: Sequence[Record], metrics: Sequence[str]) -> list[str]:
-    """Rows as `csv` and `parquet`, the methods of the records with these metrics as `latex`: the files' names by their
-    kind, of which an empty one is not wanted."""
+def write_files(places: Mapping[str, str], rows: Rows, make_latex: Callable[[], str]) -> list[str]:
+    """Rows as `csv` and `parquet`, and a table as `latex`: the files' names by their kind, of which an empty one is not
+    wanted."""
     make: dict[str, Callable[[], bytes]] = {
         "csv": lambda: csv_bytes(rows),
         "parquet": lambda: parquet_bytes(columns(rows)),
-        "latex": lambda: latex(means(records, metrics), _remarks(records)).encode(),
+        "latex": lambda: make_latex().encode(),
     }
     made = {place: make[kind]() for kind, place in places.items() if place}
     for place, content in made.items():
         files.write(Path(place), content)
     return list(made)
+
+
+def latex_of(records: Sequence[Record], metrics: Sequence[str]) -> str:
+    """The methods of these runs as a table."""
+    return latex(means(records, metrics), _remarks(records))
 
 
 def csv_bytes(rows: Rows) -> bytes:
