@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "run": "engram.api",
     "compare": "engram.api",
+    "advise": "engram.advising",
     "stream": "engram.streams",
     "from_arrays": "engram.streams",
     "from_files": "engram.streams",

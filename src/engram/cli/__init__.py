@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from engram import __version__
-from engram.cli import answering, data, exporting, looking, own_data, training
+from engram.cli import advising, answering, data, exporting, looking, own_data, training
 from engram.cli.once import Once
 from engram.cli.output import say, warn
 from engram.cli.report import report
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.list_,
+    advising.advise,
     own_data.learn,
     answering.predict,
     answering.examine,

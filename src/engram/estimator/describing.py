@@ -6,6 +6,7 @@ from typing import Any
 
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.columns import CATEGORY
+from engram.estimator.preparation import Preparation
 
 
 def described(model: ContinualClassifier) -> dict[str, Any]:
@@ -25,6 +26,17 @@ def described(model: ContinualClassifier) -> dict[str, Any]:
         "rows": int(model.counts_.sum()),
         "bytes_of": {name: int(values.nbytes) for name, values in known.mind.tensors().items()},
     }
+
+
+def kept_bytes(model: ContinualClassifier) -> int:
+    """What a model takes, with all that it keeps."""
+    return sum(values.nbytes for values in model._known().tensors().values())
+
+
+def row_bytes(X: Any) -> int:
+    """What one of these rows takes when it is prepared as those of a first session are."""
+    rows = ContinualClassifier()._read(X, reset=True)
+    return int(Preparation.of(rows)(rows)[0].nbytes)
 
 
 def _column(column: dict[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _sheets(paths: Sequence[str], values: Mapping[str, Any]) -> list[Sheet]:
 
 def _tasks(sheets: Sequence[Sheet], seed: int, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Rows and labels of each file, to train on and to test. The training rows of the first decide what is decided."""
-    all_held = [_held_out(sheet.known_labels(), values["test"], seed, number) for number, sheet in enumerate(sheets)]
+    all_held = [held_out(sheet.known_labels(), values["test"], seed, number) for number, sheet in enumerate(sheets)]
     encoding = Encoding.of(sheets[0].take(~all_held[0])) if sheets[0].columns else None
     tasks, scale = [], None
     for sheet, held in zip(sheets, all_held):
@@ -137,13 +137,13 @@ def _samples(sheet: Sheet) -> np.ndarray:
     return sheet.x
 
 
-def _held_out(labels: np.ndarray, share: float, seed: int, task: int) -> np.ndarray:
-    """The test rows: of every class its share, at least one where it has two, by the seed, the task and the label."""
+def held_out(labels: np.ndarray, share: float, seed: int, task: int, purpose: str = "test") -> np.ndarray:
+    """Which rows: of every class its share, at least one where it has two, by the seed, the task and the label."""
     held = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
         count = max(round(share * len(own)), 1) if len(own) > 1 else 0
-        held[own[shuffled(len(own), seed, "test", task, str(label)).numpy()[:count]]] = True
+        held[own[shuffled(len(own), seed, purpose, task, str(label)).numpy()[:count]]] = True
     if not held.any():
-        raise BadData(f"file {task + 1} has one row of each class, of which none can be held out as test data")
+        raise BadData(f"file {task + 1} has one row of each class, of which none can be held out as {purpose} data")
     return held

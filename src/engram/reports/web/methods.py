@@ -83,7 +83,7 @@ class Method:
     def measured(self) -> list[dict[str, float]]:
         """For each run that is done its metrics and its costs."""
         return [
-            {**r.metrics(), "bytes": float(r.bytes["total"]), "flops": float(r.flops), "seconds": r.seconds}
+            {**r.metrics(), "bytes": float(r.bytes["total"]), "flops": float(r.flops or math.nan), "seconds": r.seconds}
             for r in self.done
         ]
 

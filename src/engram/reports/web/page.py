@@ -72,6 +72,7 @@ class Subject:
     question: str = ""
     names: Names = field(default_factory=Names)
     paper: Page | None = None
+    protocol: str = ""  # what was chosen by which data, where no protocol of the library says it
 
 
 def page(records: Sequence[Record], specs: Specs, made_by: str = "", subject: Subject | None = None) -> str:
@@ -87,7 +88,7 @@ def page(records: Sequence[Record], specs: Specs, made_by: str = "", subject: Su
         question=about.question or question(found),
         published=sections(about.paper) if about.paper else [],
         paper=about.paper,
-        parts=[part(topic, specs) for topic in found],
+        parts=[part(topic, specs, about.protocol) for topic in found],
         methods=_labels(found),
         seeds=sorted({record.seed for record in records}),
         provenance=provenance(found, specs, made_by),
@@ -98,12 +99,12 @@ def page(records: Sequence[Record], specs: Specs, made_by: str = "", subject: Su
     )
 
 
-def part(topic: Topic, specs: Specs) -> TopicContent:
+def part(topic: Topic, specs: Specs, protocol: str = "") -> TopicContent:
     curves = learning.panels(topic)
     lost = planes.loss_plane(topic)
     return TopicContent(
         topic=topic,
-        words=protocol_words(topic, specs),
+        words=protocol_words(topic, specs, protocol),
         results=results(topic),
         headlines=headlines(topic),
         differences=difference_tables(topic),
@@ -112,7 +113,7 @@ def part(topic: Topic, specs: Specs) -> TopicContent:
         maps=[(method, matrices.heat_map(topic, method)) for method in topic.finished],
         matrices=matrices.csv_file(topic),
         maps_file=matrices.map_file(topic),
-        planes=[*(planes.cost_plane(topic, cost) for cost in planes.COSTS), *([lost] if lost else [])],
+        planes=[*planes.cost_planes(topic), *([lost] if lost else [])],
         planes_file=planes.csv_file(topic),
         learning=curves,
         learning_file=learning.csv_file(topic) if curves else None,

@@ -16,6 +16,11 @@ COSTS = {"bytes": ("memory", "B"), "flops": ("compute", "FLOP")}
 SIZE = {"width": 360.0, "height": 280.0, "margins": (12.0, 14.0, 38.0, 46.0)}
 
 
+def cost_planes(topic: Topic) -> list[Chart]:
+    """Accuracy against each cost that was counted."""
+    return [cost_plane(topic, cost) for cost in COSTS if any(m.mean(cost) > 0 for m in topic.finished)]
+
+
 def cost_plane(topic: Topic, cost: str) -> Chart:
     """Accuracy against a cost, with the line of those that no other beats in both."""
     title, unit = COSTS[cost]

@@ -40,7 +40,7 @@ def provenance(topics: Sequence[Topic], specs: Specs, made_by: str) -> Provenanc
         ],
         data=_data(topics),
         commands=list(dict.fromkeys(made for _, _, made in found if made)),
-        unrepeatable=[f"{method.label} on {topic.name}" for topic, method, made in found if not made],
+        unrepeatable=[f"{method.label} on {topic.name}" for topic, method, made in found if specs and not made],
         failed=[(m.label, r) for t in topics for m in t.methods for r in m.records if r.status == "failed"],
         runs=[(t.name, m.label, record) for t in topics for m in t.methods for record in m.records],
     )

@@ -105,7 +105,7 @@ def _cell(value: MeanInterval) -> Shown:
 def _costs(method: Method) -> list[Shown]:
     if not method.done:
         return [Shown("–", math.nan)] * 3
-    costs = [Shown(quantity(method.mean(name), unit), method.mean(name)) for name, (_, unit) in COSTS.items()]
+    costs = [Shown(_cost(method.mean(name), unit), method.mean(name)) for name, (_, unit) in COSTS.items()]
     return [*costs, Shown(f"{method.mean('seconds'):.2f} s", method.mean("seconds"))]
 
 
@@ -127,3 +127,7 @@ def _ordered(method: Method) -> list[Record]:
 def _values(method: Method, place: int, names: Sequence[str]) -> list[float]:
     own = method.measured[place] if place < len(method.measured) else {}
     return [own.get(name, math.nan) for name in names]
+
+
+def _cost(value: float, unit: str) -> str:
+    return "not counted" if math.isnan(value) else quantity(value, unit)

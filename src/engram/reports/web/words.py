@@ -32,14 +32,15 @@ def question(topics: Sequence[Topic]) -> str:
     return f"What {verb} {_who(topics)} keep of {what} learned one after another, and what does that cost {whom}?"
 
 
-def protocol_words(topic: Topic, specs: Specs) -> list[tuple[str, list[str]]]:
+def protocol_words(topic: Topic, specs: Specs, protocol: str = "") -> list[tuple[str, list[str]]]:
     """The stream, who chose what by which data, how accuracies are read, and what is repeated."""
     records = topic.records
-    protocols = [_protocol(name, records) for name in dict.fromkeys(r.protocol for r in records)]
+    named = [_protocol(name, records) for name in dict.fromkeys(r.protocol for r in records)]
+    protocols = [protocol] if protocol else [*named, *_held_out(records, specs)]
     heads = [f"{HEADS[head][0].upper()}{HEADS[head][1:]}.{_whose(topic, head)}" for head in _heads(records)]
     return [
         ("Stream", [_stream(topic)]),
-        ("Protocol", [*protocols, *_held_out(records, specs)]),
+        ("Protocol", protocols),
         ("Reading", [*heads, *_thinned(records)]),
         ("Seeds", [_seeds(records)]),
     ]
