@@ -166,6 +166,18 @@ def test_what_cannot_be_learned_leaves_the_model_as_it_was(engram, birds, tmp_pa
     assert birds.read_bytes() == before
 
 
+def test_dates_and_names_are_to_be_left_out(engram, tmp_path):
+    rows = "".join(f"bird {n},2024-01-{n:02},{n},{'finch' if n < 15 else 'tit'}\n" for n in range(1, 29))
+    (tmp_path / "d.csv").write_text("name,day,length,species\n" + rows)
+    assert "column 'day' holds dates" in engram("learn", "d.engram", "d.csv", "--label", "species").err
+    said = engram("learn", "d.engram", "d.csv", "--label", "species", "--without", "day")
+    assert "column 'name' has 28 texts in 28 rows" in said.err
+    assert "leave it out (--without)" in said.err
+    assert engram("learn", "d.engram", "d.csv", "--label", "species", "--without", "day,name").code == 0
+    rows = engram("predict", "d.engram", "d.csv", "--keep", "name,day", "--json").json["rows"]
+    assert (rows[0]["name"], rows[0]["day"][:10], rows[0]["label"]) == ("bird 1", "2024-01-01", "finch")
+
+
 MISTAKES = [
     (("learn", "no.engram", "week1.csv"), "week1.csv has no labels; name their column (--label)"),
     (("learn", "no.engram", "week1.csv", "--label", "specie"), "did you mean 'species'?"),

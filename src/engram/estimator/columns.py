@@ -95,7 +95,7 @@ def _numbers(name: str, values: NumpyArray) -> TableColumn:
 
 def _dates(name: str) -> BadInput:
     return BadInput(
-        f"column '{name}' holds dates; make numbers of them (a year, a month, days since …) or leave it out"
+        f"column '{name}' holds dates; make numbers of them (a year, a month, days since …) or leave it out (--without)"
     )
 
 
@@ -111,7 +111,7 @@ def categories(column: TableColumn) -> list[str]:
     if len(found) > MOST_CATEGORIES or len(found) > max(FEW, len(column.values) // 2):
         raise BadInput(
             f"column '{column.name}' has {len(found)} texts in {len(column.values)} rows (like {found[-1]!r}): "
-            "too many for categories; leave it out or make numbers of it"
+            "too many for categories; leave it out (--without) or make numbers of it"
         )
     return found
 
