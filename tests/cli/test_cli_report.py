@@ -7,6 +7,7 @@ import pytest
 
 import engram as library
 from engram import errors as library_errors
+from engram.request import prepare
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -135,3 +136,14 @@ def test_python_writes_the_same_page_of_a_whole_store(engram, trained):
     )
     with pytest.raises(library_errors.BadSetting, match="there is no store in 'nowhere'"):
         library.report("nowhere")
+
+
+def test_the_demo_writes_the_report_of_its_own_runs_and_says_where(engram, monkeypatch):
+    runs = [prepare("split-digits", "ridge", tasks=2, seed=seed) for seed in (0, 1)]
+    monkeypatch.setattr("engram.demo.demo_runs", lambda: runs)
+    said = engram("demo", "--jobs", "1")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[-1] == f"report: {Path('engram-demo.html').resolve()}"
+    text = Path("engram-demo.html").read_text(encoding="utf-8")
+    assert all(run.key[:10] in text for run in runs)
+    assert "engram run split-digits@1 --tasks 2 --learner ridge" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from driven_browser import DrivenBrowser, installed
-from web_records import records
+from web_records import FORMULA, HOSTILE, records
 
 from engram.reports.web.page import page
 
@@ -15,7 +15,9 @@ from engram.reports.web.page import page
 @pytest.fixture(scope="session")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("page") / "report.html"
-    place.write_text(page(records(), {}), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engram.reports.web.classes.class_names", lambda spec: (HOSTILE, FORMULA, "plain"))
+        place.write_text(page(records(), {}), encoding="utf-8")
     return place
 
 

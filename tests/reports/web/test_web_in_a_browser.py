@@ -51,6 +51,7 @@ def test_hostile_names_stay_text(browser):
     assert count(browser, "img") == 0
     assert HOSTILE in browser.run("return document.querySelector('table.results tbody').textContent")
     assert HOSTILE in browser.run("return document.querySelector('#provenance').textContent")
+    assert browser.run("return document.querySelector('.classes tbody th').textContent") == HOSTILE
 
 
 def test_every_chart_is_drawn(browser):

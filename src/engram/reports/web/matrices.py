@@ -59,11 +59,14 @@ def panel(topic: Topic, method: Method, up: Axis) -> Chart:
     found = lives(method, tasks)
     average, matrix = means(found)
     numbers = [k + 1.0 for k in tasks[: len(average)]]
+    last = len(numbers) - 1  # learned at the end, it is a point
     lines = [
         ChartLine(
-            [(numbers[k], matrix[k][j]) for k in range(j, len(numbers))], f"task {shade(j, len(numbers))}", str(j)
+            [(numbers[k], matrix[k][j]) for k in range(j, last + 1)],
+            f"task {shade(j, last + 1)}{' lone' if j == last else ''}",
+            str(j),
         )
-        for j in range(len(numbers))
+        for j in range(last + 1)
     ]
     seeds = [ChartLine(list(zip(numbers, own.average, strict=True)), "seed", f"seed {own.seed}") for own in found]
     middle = ChartLine(list(zip(numbers, average, strict=True)), "average", "average")
