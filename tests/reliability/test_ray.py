@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import warnings
@@ -42,9 +43,12 @@ def cluster():
 
         quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
         arguments = {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
-        made = Cluster(initialize_head=True, head_node_args=arguments)
-        for _ in range(2):
-            made.add_node(num_cpus=1)
+        try:
+            made = Cluster(initialize_head=True, head_node_args=arguments)
+            for _ in range(2):
+                made.add_node(num_cpus=1)
+        except Exception as error:  # it gives up after half a minute of a very busy machine
+            pytest.skip(f"Ray does not start here now: {error}")
     yield made
     made.shutdown()
     for name in ENVIRONMENT:
@@ -140,9 +144,9 @@ def test_a_worker_and_then_a_machine_that_die_cost_one_node_each(engine, cluster
     runs = [prepare("split-digits", waiting, tasks=2, seed=seed, settings=SMALL) for seed in (0, 1)]
 
     def disturb():
-        assert wait_until(lambda: len(began(tmp_path)) == 2, 120)
+        assert wait_until(lambda: len(began(tmp_path)) == 2, 300)
         os.kill(began(tmp_path)[0][0], signal.SIGKILL)
-        assert wait_until(lambda: len(began(tmp_path)) == 3, 120)
+        assert wait_until(lambda: len(began(tmp_path)) == 3, 300)
         machine = began(tmp_path)[1][1]
         cluster.remove_node(next(node for node in cluster.worker_nodes if node.node_id == machine))
         (tmp_path / "go").touch()
@@ -158,3 +162,56 @@ def test_a_worker_and_then_a_machine_that_die_cost_one_node_each(engine, cluster
     for run in runs:
         assert facts(run, store.folder) == facts(run, tmp_path / "alone")
         assert grown(store, run) == {1}
+
+
+@pytest.fixture
+def start(cluster, tmp_path):
+    """Start a command on a store that is gone when the test ends, however it ends."""
+    started = []
+
+    def start(*words):
+        command = [sys.executable, "-m", "engram.cli", *words, "--store", str(tmp_path / "store"), "--json"]
+        command += ["--engine", "ray", "--ray-address", cluster.address]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = {**os.environ, "ENGRAM_CHECKPOINT_SECONDS": "0.1"}
+        started.append(subprocess.Popen(command, text=True, start_new_session=True, env=environment, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_the_asking_process_is_killed_then_interrupted_then_resumed(engine, start, tmp_path):
+    """After kill -9 positions that workers sent are there; Ctrl-C leaves with 130; resuming gives the same bits."""
+    folder = tmp_path / "store"
+    settings = {**SMALL, "epochs": 800}
+    run = prepare("split-digits", "finetune", tasks=2, settings=settings)
+    asked = ["run", "split-digits", "--learner", "finetune", "--tasks", "2", "--epochs", "800", "--batch", "96"]
+
+    def positions():
+        return {path.stat().st_mtime_ns for path in (folder / "partial").glob("*.engram")}
+
+    process = start(*asked, "--set", "widths=12-10")
+    assert wait_until(lambda: len(positions()) == 2 or process.poll() is not None, 300)
+    assert process.poll() is None, process.communicate()
+    process.kill()
+    process.communicate()
+    before = positions()
+
+    process = start("resume")
+    assert wait_until(lambda: bool(positions() - before) or process.poll() is not None, 300)
+    assert process.poll() is None, process.communicate()
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=300)
+    assert (process.returncode, output) == (130, ""), errors
+    goes_on = f"'engram resume --store {folder}' goes on"
+    assert errors == f"engram: stopped; everything so far is saved, {goes_on}\n"
+
+    store, alone = Store(folder), Store(tmp_path / "alone")
+    execute([run], store, jobs=1, **engine)
+    execute([run], alone)
+    for one in (store, alone):
+        one.close()
+    assert facts(run, folder) == facts(run, tmp_path / "alone")
