@@ -114,6 +114,7 @@ def _pairs(size: Mapping[str, Any], streams: Sequence[str], claimed: bool) -> Ex
         *(_all(labels, "union_accuracy", least) for least in (0.96, 0.97)),
         _none_lost([label for label in labels if PERMUTED not in label], "intransigence"),
         at_least(f"ridge-each {PERMUTED}", 0.0, FORGETTING.metric),
+        _all(labels, FORGETTING.metric, 0.0),
     )
     title = f"Two tasks, strictly realistic, on {size['dataset']}"
     return Experiment("pairs", title, columns, tuple(rows), claims if claimed else (), about=ABOUT["pairs"])

@@ -41,11 +41,13 @@ def caveats(tier: str, dataset: str | None) -> str:
     if tier == "quick":
         return "The tier `quick` runs the code of the tier `paper` at a small size and claims nothing."
     return (
-        "The shape of the features (7 × 7 filters in steps of 2, squares of 4 × 4 places, square roots, unit length, "
-        "the width of the waves, how many there are) and the penalty of `exemplars-only` were fixed beforehand. Where "
-        "some were compared, that was on a sixth of MNIST's training images, held out from all training; Fashion-MNIST "
-        "has the same. Penalties are chosen in the first task by the learner itself, of equally good ones the "
-        "smallest. Minutes are by the clock, on whatever else the machine had to do, with one thread; they are the "
-        "learner's own, measuring not included. Memory is what the learner keeps between tasks; random directions "
-        "follow from the seed and are drawn again."
+        "The kind of features (7 × 7 filters in steps of 2, squares of 4 × 4 places, square roots, unit length, "
+        "waves) comes from an earlier prototype, and it is not known which data that was judged by. The width of "
+        "the waves, components in place of plain waves, and filters, width and penalty of `exemplars-only` were "
+        "compared on a sixth of MNIST's training images, held out from all training; Fashion-MNIST has the same. "
+        "How many filters and waves there are was set by the time that they take. Penalties are chosen in the "
+        "first task by the learner itself, of equally good ones the smallest; in `pairs` the penalty is 1. There "
+        "is one seed. Minutes are by the clock, beside whatever else the machine had to do, on one thread; "
+        "`benchmarks/beyond.py` counts processor time. Memory is what the learner keeps between tasks; random "
+        "directions follow from the seed and are drawn again."
     )
