@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from engram.core import Machine
-from engram.reports.listing import print_list, print_store, settings_rows
+from engram.reports.listing import print_store
 from engram.reports.tables import plus_minus, print_comparison, print_mapping, print_runs, quantity, written
 
 
@@ -90,21 +90,6 @@ def test_long_values_are_folded_and_lost_nowhere():
     found = text(print_mapping, "t", [{"name": "short", "help": "word " * 60, "path": "x" * 200}])
     assert found.count("word") == 60
     assert found.count("x") == 200
-
-
-def test_settings_are_grouped_by_their_owners():
-    shared, own = {"default": 1, "help": "both"}, {"default": (), "help": "one"}
-    rows = [
-        {"name": "a", "settings": {"x": shared, "y": own}},
-        {"name": "b", "settings": {"x": shared}},
-        {"name": "c", "settings": {"x": {"default": 2, "help": "both"}}},
-    ]
-    assert settings_rows(rows) == [
-        {"setting": "x", "default": "1", "of": "all but c", "help": "both"},
-        {"setting": "y", "default": "", "of": "a", "help": "one"},
-        {"setting": "x", "default": "2", "of": "c", "help": "both"},
-    ]
-    assert "settings (--set name=value)" in text(print_list, "things", rows)
 
 
 def test_a_store_lists_errors_below_its_table():

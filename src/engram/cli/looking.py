@@ -84,7 +84,7 @@ def show(
     figure: Figure = "",
     as_json: Json = False,
 ) -> None:
-    """One run in full, or the table of an experiment again; nothing is trained."""
+    """One run in full, or the table of an experiment again."""
     check_figure(figure)
     place = open_store(store, must_exist=True)
     kept = experiment_of(place, key)

@@ -150,7 +150,7 @@ def resume(
     ray_address: RayAddress = None,
     as_json: Json = False,
 ) -> None:
-    """Go on with every run that is not done, from where it stands."""
+    """Go on with every run that is not done yet."""
     with others_printing():
         wanted, waiting = _unfinished(store)
     for reason, count in waiting.items():

@@ -103,5 +103,8 @@ def _values(row: TableRow, kinds: Sequence[Sequence[str]]) -> list[str | float |
 
 
 def _rounded(value: float | None) -> float | None:
-    """Six digits say what there is to say."""
-    return None if value is None else float(f"{value:.6g}")
+    """Six digits say what there is to say, and of a whole number those before the point."""
+    if value is None or not math.isfinite(value):
+        return value
+    short = float(f"{value:.6g}")
+    return int(short) if short.is_integer() else short
