@@ -189,10 +189,14 @@ def total_table(sizes: bool) -> Callable[[Sequence[Answer]], list[Table]]:
 
     def shown(answers: Sequence[Answer]) -> list[Table]:
         cells = by_cell(answers)
-        gains = tuple(Column(f"transfer_{s}", f"T({s})", 2, signed=True) for s in transfer_streams(cells))
+        there = transfer_streams(cells)
+        gains = tuple(Column(f"transfer_{s}", f"T({s})", 2, signed=True) for s in there)
         rows = [TableRow((model,), tuple(total(cells, model, sizes))) for model in models(cells)]
         columns = (*(measure.column for measure in TOTALS), *gains)
-        return [Table(("learner",), columns, tuple(rows), "published / ours", "pairs")]
+        title = "published / ours"
+        if len(there) < len(TRANSFER):
+            title += f"; means are over all {len(TRANSFER)} streams as published, and over {', '.join(there)} of ours"
+        return [Table(("learner",), columns, tuple(rows), title, "pairs")]
 
     return shown
 
