@@ -48,7 +48,7 @@ def advise(
     from engram.estimator.choosing import bytes_of
     from engram.reports.recommendation import command, print_advice
 
-    check_file("--out", out)
+    check_file("--out", out, files)
     budget = Budget(bytes_of(memory), not no_exemplars, seconds_of(latency))
     draws = seed_list(seeds)
     sheets = read_sessions(files, label, asked.names_of(without), asked.side_of(image_size))

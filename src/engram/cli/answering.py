@@ -43,7 +43,7 @@ def predict(
     from engram import files
     from engram.reports.csv_text import csv_text
 
-    check_file("--out", out)
+    check_file("--out", out, (model, file))
     known = asked.open_model(model)
     with waiting(f"answering {file}"):
         rows = _answers(known, file, unknown, asked.names_of(keep))

@@ -81,7 +81,7 @@ def model_to_onnx(models: list[str], onnx: str, as_json: bool) -> None:
         raise BadSetting(f"--onnx takes one model's file and {len(models)} were named; as in 'engram export a.engram'")
     for package in ("onnx", "onnxruntime"):
         require(package, "onnx")
-    check_file("--onnx", onnx)
+    check_file("--onnx", onnx, models)
     known = open_model(models[0])
     from engram.exports.onnx_model import write_onnx
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -94,9 +95,11 @@ def check_figure(figure: str) -> None:
     check_file("--figure", figure)
 
 
-def check_file(option: str, file: str) -> None:
-    """A file that cannot be written is refused before anything is done."""
+def check_file(option: str, file: str, inputs: Iterable[str] = ()) -> None:
+    """A file that cannot be written, or is one of the `inputs`, is refused before anything is done."""
     if file:
+        if any(os.path.realpath(file) == os.path.realpath(each) or _is_same(file, each) for each in inputs):
+            raise BadSetting(f"{option} {file!r} is what is read, and would be overwritten; choose another place")
         _check_place(option, file, is_folder=False)
         if os.path.exists(file) and not os.path.isfile(file):
             raise BadSetting(f"{option} {file!r} is not a regular file; choose another place")
@@ -117,6 +120,11 @@ def _check_place(option: str, place: str, is_folder: bool) -> None:
     except OSError as error:
         why = error.strerror or error
         raise BadSetting(f"{option} '{place}' cannot be written ({why}); choose another place") from error
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two names, as those of hard links, are of one file."""
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def _is_there(path: str) -> bool:
