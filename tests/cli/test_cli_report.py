@@ -117,14 +117,16 @@ def test_mistakes_about_papers_are_told(engram, trained, words, sentence):
     assert sentence in said.err
 
 
-def test_an_experiments_rows_have_their_names_and_floors(engram, trained):
+def test_an_experiments_rows_have_their_names_floors_and_metric(engram, trained):
+    by = ("--by", "first_task_accuracy")
     words = ("--learner", "ewc", "--floors", "--head", "multi", "--tasks", "1", "--epochs", "1", "--set", "widths=12")
-    assert engram("run", "split-digits", *words, "--jobs", "1", "--save", "x.toml", "--seeds", "0,1").code == 0
+    assert engram("run", "split-digits", *words, "--jobs", "1", "--save", "x.toml", "--seeds", "0,1", *by).code == 0
     found = engram("report", "x.toml", "--json").json
     text = Path("report.html").read_text(encoding="utf-8")
     assert found["runs"] > 2
     assert trained[0][:10] not in text
     assert '<span class="tag">floor</span>' in text
+    assert "ewc has the highest mean first task accuracy of those compared, floors apart" in text
 
 
 def test_python_writes_the_same_page_of_a_whole_store(engram, trained):

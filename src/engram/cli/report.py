@@ -64,14 +64,17 @@ def _require_finished(entries: Entries, store: str) -> None:
 
 
 def _of_experiments(words: Sequence[str], place: Store) -> Subject:
-    """The names that experiments have for their rows, and which of these are floors."""
+    """The names that experiments have for their rows, which of these are floors, and the metric they all go by."""
     from engram.reports.web.methods import Names
     from engram.reports.web.page import Subject
+    from engram.study import BY
 
     kept = [found for word in words if (found := experiment_of(place, word))]
     rows = [row for each in kept for row in each["rows"]]
     labels = {key: row["label"] for row in rows for key in row["runs"]}
-    return Subject(names=Names(labels, frozenset(key for row in rows if row["floor"] for key in row["runs"])))
+    names = Names(labels, frozenset(key for row in rows if row["floor"] for key in row["runs"]))
+    metrics = {each["by"] for each in kept}
+    return Subject(names=names, by=metrics.pop() if len(metrics) == 1 else BY)
 
 
 def _of_paper(name: str, tier: str, place: Store) -> tuple[Entries, list[Record], Subject]:

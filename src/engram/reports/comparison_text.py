@@ -109,9 +109,10 @@ def _metric(row: ComparedRow, name: str) -> str:
 def _print_differences(console: Console, comparison: Comparison) -> None:
     found = [each for each in comparison.differences if each.n]
     if found:
-        name = SHOWN.get(comparison.by, comparison.by.replace("_", " "))
         console.print()
-        print_wrapped(console, f"{name} of {found[0].first} minus that of the others, seed by seed", "bold")
+        print_wrapped(
+            console, f"{metric_word(comparison.by)} of {found[0].first} minus that of the others, seed by seed", "bold"
+        )
         console.print(_difference_table(found, comparison.by))
         if not all(math.isnan(each.p) for each in found):
             print_wrapped(console, how_compared(comparison), "dim")
@@ -139,6 +140,11 @@ def _difference_table(found: Sequence[Difference], by: str) -> Table:
     for line in lines:
         table.add_row(*(cell(line[name]) for name in names))
     return table
+
+
+def metric_word(name: str) -> str:
+    """As a metric is called in a sentence."""
+    return SHOWN.get(name, name.replace("_", " "))
 
 
 def verdict_of(each: Difference, by: str) -> str:

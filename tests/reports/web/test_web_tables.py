@@ -20,6 +20,8 @@ DECISION = {
     "chosen": 0,
 }
 
+DROPS = {"joint": 0.01, "middle": 0.1, "low": 0.3}
+
 
 @pytest.fixture
 def topic():
@@ -65,6 +67,23 @@ def test_readings_are_not_compared_with_each_other():
     assert headlines(topic)[0].startswith("Multi-head: the task is given: a has the highest mean accuracy, 0.8")
     words = dict(protocol_words(topic, {}))
     assert words["Reading"][0] == "Multi-head: the task is given. So read: a and b."
+
+
+def test_the_headline_tells_what_is_better_from_what_is_worse():
+    runs = [run(name, seed, drop * (1 + 0.05 * (seed % 2)), 1) for name, drop in DROPS.items() for seed in range(4)]
+    names = Names({}, frozenset(record.key for record in runs if record.learner == "joint"))
+    (line,) = headlines(topics(runs, names)[0])
+    assert line.startswith("middle has the highest mean accuracy of those compared, floors apart, 0.8")
+    assert line.endswith(" It is better than low. It is worse than joint.")
+
+
+def test_a_page_goes_by_the_metric_that_was_asked_for():
+    runs = [run(name, seed, drop, 1) for name, drop in (("a", 0.1), ("b", 0.2)) for seed in range(3)]
+    topic = topics(runs, by="forgetting_rwalk")[0]
+    assert headlines(topic)[0].startswith("a has the lowest mean forgetting, 0.15")
+    assert difference_tables(topic)[0].title == "forgetting of a minus each of the others"
+    other = topics(runs, by="backward_transfer")[0]
+    assert "backward transfer" in [title for title, _ in results(other).columns]
 
 
 def test_trials_are_counted_and_choices_told():

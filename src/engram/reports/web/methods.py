@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from engram.metrics import LOWER_IS_BETTER
 from engram.record import Record
 from engram.reports.comparison import ComparedRow, Comparison
 from engram.reports.sharing import varying
 from engram.reports.summary import by_method, done
 from engram.settings import shown
+from engram.study import BY
 
 LEVEL = 0.95  # of every interval on a page
 MOST_TASKS, MOST_LINES = 20, 1000  # of one method, and of all together
@@ -118,11 +120,12 @@ class MethodRow(ComparedRow):
 
 @dataclass(frozen=True)
 class Topic:
-    """Everything that ran on one stream, the best first."""
+    """Everything that ran on one stream, compared `by` a metric, the best first."""
 
     name: str
     place: int
     methods: tuple[Method, ...]
+    by: str = BY
 
     @property
     def records(self) -> list[Record]:
@@ -147,7 +150,8 @@ class Topic:
         heads = dict.fromkeys(method.first.head for method in self.methods)
         return [
             Comparison(
-                tuple(MethodRow(m.label, m.records, m.floor, method=m) for m in self.methods if m.first.head == head)
+                tuple(MethodRow(m.label, m.records, m.floor, method=m) for m in self.methods if m.first.head == head),
+                self.by,
             )
             for head in heads
         ]
@@ -178,7 +182,7 @@ class Names:
     floors: frozenset[str] = frozenset()
 
 
-def topics(records: Sequence[Record], names: Names = Names()) -> list[Topic]:
+def topics(records: Sequence[Record], names: Names = Names(), by: str = BY) -> list[Topic]:
     """Streams in the order in which they came; a method has the same mark wherever it is."""
     groups: dict[str, list[Record]] = {}
     for record in records:
@@ -187,14 +191,14 @@ def topics(records: Sequence[Record], names: Names = Names()) -> list[Topic]:
     order = {label: place for place, label in enumerate(dict.fromkeys(m.label for ms in labelled for m in ms))}
     titles = _titles([group[0] for group in groups.values()])
     return [
-        Topic(title, place, tuple(sorted((replace(m, mark=order[m.label]) for m in methods), key=_rank)))
+        Topic(title, place, tuple(sorted((replace(m, mark=order[m.label]) for m in methods), key=_rank(by))), by)
         for place, (title, methods) in enumerate(zip(titles, labelled, strict=True), 1)
     ]
 
 
-def _rank(method: Method) -> tuple[bool, float]:
-    mean = method.mean("average_accuracy")
-    return (math.isnan(mean), -mean)
+def _rank(by: str) -> Callable[[Method], tuple[bool, float]]:
+    sign = 1 if by in LOWER_IS_BETTER else -1
+    return lambda method: (math.isnan(method.mean(by)), sign * method.mean(by))
 
 
 def _stream(record: Record) -> dict[str, Any]:

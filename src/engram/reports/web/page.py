@@ -27,6 +27,7 @@ from engram.reports.web.provenance import provenance
 from engram.reports.web.published import sections
 from engram.reports.web.results import Results, results
 from engram.reports.web.words import Specs, protocol_words, question, title
+from engram.study import BY
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,13 +67,15 @@ class TopicContent:
 
 @dataclass(frozen=True)
 class Subject:
-    """What runs were asked for, where that is known: a title and a question, names for the runs, a paper's tables."""
+    """What runs were asked for, where that is known: a title and a question, names for the runs, a paper's tables,
+    the metric that methods are compared by."""
 
     title: str = ""
     question: str = ""
     names: Names = field(default_factory=Names)
     paper: Page | None = None
     protocol: str = ""  # what was chosen by which data, where no protocol of the library says it
+    by: str = BY
 
 
 def page(records: Sequence[Record], specs: Specs, made_by: str = "", subject: Subject | None = None) -> str:
@@ -80,7 +83,7 @@ def page(records: Sequence[Record], specs: Specs, made_by: str = "", subject: Su
     if not done(records):
         raise BadSetting("there is no finished run to report; 'engram runs' shows how they stand")
     about = subject or Subject()
-    found = topics(records, about.names)
+    found = topics(records, about.names, about.by)
     style, script = _render("style.css"), _render("script.js")
     return _render(
         "page.html",

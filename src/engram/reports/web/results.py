@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engram.metrics import METRICS
 from engram.record import Record
+from engram.reports.comparison_text import metric_word
 from engram.reports.tables import quantity
 from engram.reports.web.chart import Axis, shares
 from engram.reports.web.csv_file import CsvFile
@@ -60,10 +61,11 @@ class Results:
 
 
 def results(topic: Topic) -> Results:
-    metrics = [name for name in TITLES if any(not math.isnan(m.mean(name)) for m in topic.finished)]
+    titles = dict.fromkeys([*TITLES, *([topic.by] if topic.by != ACCURACY else [])])
+    metrics = [name for name in titles if any(not math.isnan(m.mean(name)) for m in topic.finished)]
     accuracies = [method.estimate(ACCURACY) for method in topic.finished]
     axis = shares("accuracy", [v for a in accuracies for v in (a.mean, a.low, a.high)])
-    columns = [(TITLES[name], METRICS[name]) for name in metrics]
+    columns = [(TITLES.get(name, metric_word(name)), METRICS[name]) for name in metrics]
     columns += [("memory", "what the learner keeps at the end"), ("compute", "operations of training, its own counts")]
     columns += [("time", "mean wall-clock time of a run's training on the machine that ran it")]
     rows = [_row(method, metrics, axis, topic.kinds[method.label]) for method in topic.methods]
