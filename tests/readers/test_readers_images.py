@@ -85,3 +85,26 @@ def test_folders_that_are_laid_out_in_another_way(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadData, match="has no images"):
         read(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.tif", "a.pgm"])
+def test_images_of_16_bits_become_8(tmp_path, name):
+    Image.fromarray(np.array([[0, 256], [32768, 65535]], np.uint16)).save(tmp_path / name)
+    assert read(tmp_path, labelled=False).x.tolist() == [[[[0, 1], [128, 255]]]]
+
+
+@pytest.mark.parametrize("mode", ["I", "F"])
+def test_images_of_32_bits_are_refused(tmp_path, mode):
+    Image.new(mode, (2, 2), 7).save(tmp_path / "a.tif")
+    with pytest.raises(BadData, match="a.tif has pixels of 32 bits"):
+        read(tmp_path, labelled=False)
+
+
+@pytest.mark.parametrize("error", [TypeError, KeyError, RuntimeError, ZeroDivisionError])
+def test_whatever_pillow_says_of_a_damaged_image_is_a_sentence(folder, monkeypatch, error):
+    def damaged(*_, **__):
+        raise error("bad tag")
+
+    monkeypatch.setattr(Image, "open", damaged)
+    with pytest.raises(BadData, match="is not a whole image .*bad tag"):
+        read(folder)

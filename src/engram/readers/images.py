@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,10 +19,15 @@ from engram.readers.sheet import FOLDER, Sheet
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-_GREY = ("1", "L", "LA", "I;16", "I", "F")
+_GREY = ("1", "L", "LA", "I", "F")
+_AT_MOST_16_BITS = ("PNG", "PPM")
 _ORIENTATION, _ON_ITS_SIDE = 0x0112, (5, 6, 7, 8)  # as cameras say it
 _MODES = {1: "L", 3: "RGB"}
 _MOST_PIXELS = 1 << 27  # of one file: a few kilobytes can promise more than any memory holds
+_DAMAGE = (  # what Pillow raises, depending on where a file is damaged
+    *(OSError, SyntaxError, ValueError, EOFError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(RuntimeError, struct.error),
+)
 
 ImageShape = tuple[int, int, int]
 
@@ -120,7 +126,7 @@ def _look(path: Path) -> tuple[tuple[int, int], bool]:
     with _opened(path) as image:
         turned = image.getexif().get(_ORIENTATION) in _ON_ITS_SIDE
         size = (image.width, image.height) if turned else (image.height, image.width)
-        return size, image.mode in _GREY
+        return size, image.mode in _GREY or image.mode.startswith("I;16")
 
 
 def _pixels(path: Path, shape: ImageShape) -> np.ndarray:
@@ -128,10 +134,21 @@ def _pixels(path: Path, shape: ImageShape) -> np.ndarray:
 
     channels, height, width = shape
     with _opened(path) as image:
-        turned = ImageOps.exif_transpose(image).convert(_MODES[channels])
+        turned = _of_bytes(ImageOps.exif_transpose(image), image.format, path).convert(_MODES[channels])
     if turned.size != (width, height):
         turned = turned.resize((width, height), Image.Resampling.BILINEAR)
     return np.asarray(turned).reshape(height, width, channels).transpose(2, 0, 1)
+
+
+def _of_bytes(image: Any, kind: str, path: Path) -> Any:
+    """The image with 8 bits a channel: Pillow would make everything above 255 white."""
+    from PIL import Image
+
+    if image.mode.startswith("I;16") or (image.mode == "I" and kind in _AT_MOST_16_BITS):
+        return Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        raise BadData(f"{path} has pixels of 32 bits, whose range nobody knows; save it with 8 or 16 bits")
+    return image
 
 
 @contextlib.contextmanager
@@ -147,5 +164,5 @@ def _opened(path: Path) -> Iterator[Any]:
             raise BadData(f"{path} has {image.width} x {image.height} pixels, too many to be read; make it smaller")
         with image:
             yield image
-    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+    except (*_DAMAGE, Image.DecompressionBombError) as error:
         raise BadData(f"{path} is not a whole image ({error}); replace it or leave it out") from error
