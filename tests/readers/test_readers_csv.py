@@ -188,3 +188,7 @@ def test_numbers_are_read_in_a_small_multiple_of_the_time_that_splitting_takes(o
     for line in text.splitlines()[1:]:
         [float(cell) for cell in line.split(",")]
     assert middle - began < 10 * (time.process_time() - middle)
+
+
+def test_odd_space_around_numbers_is_taken_off(of):
+    assert of("a,b\n\x1c0012,1\n3,2\n").columns["a"].values.tolist() == [12, 3]

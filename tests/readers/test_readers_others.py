@@ -106,3 +106,19 @@ def test_arrays(tmp_path):
 def test_natural_order():
     names = ["s10.csv", "s2.csv", "S1.csv", "s02.csv", "x", "9"]
     assert sorted(names, key=natural) == ["9", "S1.csv", "s02.csv", "s2.csv", "s10.csv", "x"]
+
+
+def test_what_parquet_holds_beyond_float_and_microseconds(of):
+    table = of({"id": [2**60 + 1, 3], "t": pa.array([1_000_000_001, None], pa.timestamp("ns"))})
+    assert table.columns["id"].values.tolist() == [2.0**60, 3.0]
+    assert str(table.columns["t"].values[0]) == "1970-01-01T00:00:01.000000"
+    with pytest.raises(BadData, match="label 'y' holds 1.15292e.18 in row 1; labels must be whole numbers"):
+        of({"x": [1, 2], "y": [2**60, 3]}, label="y")
+
+
+def test_text_in_parquet_that_is_none_is_said_with_its_column(of):
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    )
+    with pytest.raises(BadData, match="week1.parquet: column 't' cannot be read"):
+        of({"t": broken})

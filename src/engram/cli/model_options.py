@@ -52,7 +52,7 @@ def side_of(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     found = re.fullmatch(r"([0-9]{1,4})(?:x([0-9]{1,4}))?", text)
-    if found is None or not int(found[1]) or found[2] == "0":
+    if found is None or not int(found[1]) or int(found[2] or 1) == 0:
         raise BadSetting(f"--image-size {text!r} is no size of images; for example --image-size 32, or 32x48")
     return int(found[1]), int(found[2] or found[1])
 

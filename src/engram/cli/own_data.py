@@ -33,6 +33,8 @@ def learn(
     """
     once = {"learner": learner, "memory": memory, "network": network, "seed": number("--seed", seed)}
     once = {**one_value_each(pairs(settings or [])), **{name: v for name, v in once.items() if v is not None}}
+    if not model:
+        raise BadSetting("the model's file has no name; for example 'engram learn birds.engram week1.csv'")
     reading = {"without": asked.names_of(without), "side": asked.side_of(image_size)}
     if os.path.exists(model):
         _refuse_late(model, once, reading)
@@ -77,6 +79,8 @@ def one_value_each(settings: dict[str, Any]) -> dict[str, Any]:
     several = next((name for name, value in settings.items() if isinstance(value, list)), None)
     if several is not None:
         raise BadSetting(f"--set {several} has several values, and a model has one; give one of them")
+    if "self" in settings:
+        raise BadSetting("there is no setting 'self'; 'engram list learners' names those of each learner")
     return settings
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from engram.errors import BadSetting
 from engram.estimator.choosing import bytes_of, choose, is_closed
 from engram.estimator.closed_mind import ClosedMind
 from engram.estimator.fixed_point import NumpyArray
@@ -25,6 +26,8 @@ class Wanted(NamedTuple):
 
 def begin(rows: RawRows, classes: int, wanted: Wanted) -> Knowledge:
     """Before it has learned these rows of so many classes, which decide what there is to decide."""
+    if wanted.seed < 0:
+        raise BadSetting(f"seed={wanted.seed} is below 0; give 0 or a larger whole number")
     preparation = Preparation.of(rows)
     x = preparation(rows)
     room, given, why = bytes_of(wanted.memory), dict(wanted.settings), "asked for"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from engram.errors import BadSetting
@@ -12,6 +13,7 @@ from engram.parts.kernel import is_image
 MANY = 100  # rows of a first session from which on the scale of random features is known well enough
 OF_ROWS, OF_IMAGES = 500, 1000  # random features
 KEPT = 1000  # images of each class that a network should be able to rehearse
+MOST_DIGITS = 30  # of a number of bytes
 UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "B": 1}
 
 
@@ -45,14 +47,12 @@ def is_closed(learner: str) -> bool:
 def bytes_of(memory: int | str | None) -> int | None:
     """A number of bytes as people write it.
 
-    >>> bytes_of("10MB"), bytes_of("100 kB"), bytes_of(5000)
-    (10000000, 100000, 5000)
+    >>> bytes_of("10MB"), bytes_of("100 kB"), bytes_of(5000), bytes_of("5000")
+    (10000000, 100000, 5000, 5000)
     """
     if memory is None or (isinstance(memory, int) and memory >= 0):
         return memory
-    text = str(memory).strip()
-    for unit, size in UNITS.items():
-        number = text.removesuffix(unit).strip()
-        if text.endswith(unit) and number.replace(".", "", 1).isdigit():
-            return int(float(number) * size)
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *(kB|MB|GB|B|)", str(memory).strip())
+    if found is not None and len(found[1]) <= MOST_DIGITS:
+        return int(float(found[1]) * UNITS[found[2] or "B"])
     raise BadSetting(f"memory={memory!r} is not a number of bytes; for example memory='10MB'")

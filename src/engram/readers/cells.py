@@ -23,7 +23,7 @@ def number(cell: str) -> float | None:
     if is_missing(cell):
         return np.nan
     try:
-        return None if "_" in cell else float(cell)
+        return None if "_" in cell else float(cell.strip())  # which takes off more than float
     except ValueError:
         return _TRUTH.get(cell.strip().lower())
 

@@ -119,7 +119,7 @@ def _say_doubts(values: np.ndarray, where: str, place: RowPlace) -> None:
     if cells.are_other_dates(different):
         warnings.warn(f"{where} is read as text; dates are understood as 2024-01-31", stacklevel=2)
     strange = {value for value in different if cells.number(value) is None}
-    if len(strange) <= (1 - _NEARLY) * len(different):
+    if 0 < len(strange) <= (1 - _NEARLY) * len(different):
         row = next(number for number, value in enumerate(values) if value in strange)
         warnings.warn(
             f"{where} is read as text because of '{values[row]}' in {place(row)}; most others are numbers", stacklevel=2

@@ -31,8 +31,19 @@ def read(path: Path, where: str, kinds: Mapping[str, str]) -> Sheet:
         raise BadData(f"{where} is not a whole parquet file ({why}); write it again") from error
     names = [name for name in found.column_names if not name.startswith(_INDEX)]
     _check(names, found.num_rows, where)
-    columns = {name: _column(found[name], f"{where}: column '{name}'", kinds.get(name)) for name in names}
+    columns = {name: _readable(found[name], f"{where}: column '{name}'", kinds.get(name)) for name in names}
     return Sheet(where, columns)
+
+
+def _readable(values: Any, where: str, kind: str | None) -> Field:
+    """A column, or a sentence about what is in it."""
+    import pyarrow as pa
+
+    try:
+        return _column(values, where, kind)
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
+        why = str(error).splitlines()[0]
+        raise BadData(f"{where} cannot be read ({why}); write it again, or leave the column out") from error
 
 
 def _check_room(metadata: Any, path: Path, where: str) -> None:
@@ -64,8 +75,9 @@ def _column(values: Any, where: str, kind: str | None) -> Field:
         texts[:] = values.to_pylist()
         return Field(TEXT, texts)
     if found == DATE:
-        return Field(DATE, values.cast(pa.timestamp("us")).to_numpy().astype("datetime64[us]"))
-    numbers = values.cast(pa.float64()).to_numpy().astype(np.float64)
+        return Field(DATE, values.cast(pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]"))
+    # Beyond 2^53 a whole number becomes its nearest neighbour: labels refuse it, other columns are measured anyway.
+    numbers = values.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
     refuse_infinite(numbers, where, lambda row: f"row {row + 1}")
     return Field(NUMBER, numbers)
 
