@@ -1,6 +1,6 @@
 import pytest
 
-from engram.advising.candidates import NOTHING, RETRAINED, Budget, Candidate, candidates
+from engram.advising.candidates import NOTHING, RETRAINED, Budget, Tryout, candidates
 from engram.advising.trials import Trial
 from engram.advising.verdict import Advice, Evidence
 
@@ -22,7 +22,7 @@ def evidence(candidate, scores, validation=None, **costs):
     )
 
 
-A, B = Candidate("a", {"learner": "a"}), Candidate("b", {"learner": "b"})
+A, B = Tryout("a", {"learner": "a"}), Tryout("b", {"learner": "b"})
 LOW, HIGH = [(0.5, 0.50), (0.5, 0.51), (0.5, 0.49)], [(0.9, 0.90), (0.9, 0.92), (0.9, 0.91)]
 
 
@@ -43,9 +43,9 @@ def test_of_equals_the_smallest_is_recommended():
 def test_a_choice_by_the_past_is_judged_by_the_next_session():
     early = evidence(A, [(0.9, 0.3)] * 3)
     late = evidence(B, [(0.8, 0.7)] * 3)
-    (rehearsal,) = advice(early, late).rehearsals
-    assert (rehearsal.session, rehearsal.chosen, rehearsal.best) == (1, "a", "b")
-    assert (rehearsal.score, rehearsal.best_score) == (pytest.approx(0.3), pytest.approx(0.7))
+    (past_choice,) = advice(early, late).past_choices
+    assert (past_choice.session, past_choice.chosen, past_choice.best) == (1, "a", "b")
+    assert (past_choice.score, past_choice.best_score) == (pytest.approx(0.3), pytest.approx(0.7))
 
 
 @pytest.mark.parametrize("budget, costs", [({"memory": 999}, {"size": 1000}), ({"latency": 1e-3}, {"latency": 2e-3})])

@@ -20,7 +20,7 @@ def test_advice_as_json_with_a_report_beside_it(engram, weeks):
     assert {"slda", "ridge", "online-ewc", "finetune", "joint"} <= set(labels)
     assert labels["joint"]["floor"]
     assert not any("exemplars" in each["parameters"] for each in labels.values())
-    assert [each["session"] for each in found["rehearsals"]] == [1]
+    assert [each["session"] for each in found["past_choices"]] == [1]
     assert (weeks / "advice.html").stat().st_size > 1000
     assert engram(*found["command"].split()[1:]).code == 0
 

@@ -53,7 +53,7 @@ def test_a_damaged_run_can_be_forgotten(train, engram):
     by_hand("UPDATE runs SET spec = '{}'")
     engram("clean", "--failed")
     said = engram("runs", "--json")
-    assert (said.code, said.json, said.err) == (0, {"runs": []}, "")
+    assert (said.code, said.json, said.err) == (0, {"runs": [], "experiments": []}, "")
 
 
 @pytest.mark.filterwarnings("always")

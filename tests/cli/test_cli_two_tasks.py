@@ -102,11 +102,11 @@ def test_the_protocols_are_listed_with_their_settings(engram):
     assert set(rows["realistic"]["settings"]) == {"second_rate", "every", "start", "stop_fraction", "strict"}
     assert set(rows["prescient"]["settings"]) == {"second_rate", "every", "start"}
     assert "a bound, not a result" in rows["prescient"]["help"]
-    assert "stop_fraction" in engram("list", "protocols").out
+    assert "stop_fraction" in engram("list", "protocols", "realistic").out
 
 
 def test_the_default_of_several_values_can_be_typed(engram):
-    text = engram("list", "protocols").out
+    text = engram("list", "protocols", "prescient").out
     assert "0.001,0.0001,1e-05" in text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from engram.advising.candidates import Budget, Candidate, candidates
+from engram.advising.candidates import Budget, Tryout, candidates
 from engram.advising.trials import Parts, divided, read_sessions, tried
 from engram.advising.verdict import Advice, Evidence
 from engram.errors import BadSetting
@@ -57,7 +57,7 @@ def trials_of(
     return Advice(evidence, tuple(sheet.where for sheet in sheets), budget)
 
 
-def plan(sheets: Sequence[Sheet], budget: Budget) -> list[Candidate]:
+def plan(sheets: Sequence[Sheet], budget: Budget) -> list[Tryout]:
     """What is tried on these sessions. How large a row is when it is prepared the first session decides."""
     from engram.estimator.describing import row_bytes
 
@@ -65,5 +65,5 @@ def plan(sheets: Sequence[Sheet], budget: Budget) -> list[Candidate]:
     return candidates(budget, row_bytes(sheets[0].rows()), len(classes))
 
 
-def _evidence(candidate: Candidate, drawn: dict[int, list[Parts]], one_more: Callable[[], None]) -> Evidence:
+def _evidence(candidate: Tryout, drawn: dict[int, list[Parts]], one_more: Callable[[], None]) -> Evidence:
     return Evidence(candidate, tuple(tried(candidate, parts, seed, one_more) for seed, parts in drawn.items()))

@@ -23,7 +23,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Tryout:
     """A `ContinualClassifier` by its parameters. A `floor` stands beside the others, for what its words say."""
 
     label: str
@@ -31,18 +31,18 @@ class Candidate:
     floor: str = ""
 
 
-NOTHING = Candidate("finetune", {"learner": "finetune"}, "does nothing against forgetting")
-RETRAINED = Candidate("joint", {"learner": "joint"}, "keeps all rows and is trained again with them")
+NOTHING = Tryout("finetune", {"learner": "finetune"}, "does nothing against forgetting")
+RETRAINED = Tryout("joint", {"learner": "joint"}, "keeps all rows and is trained again with them")
 CLOSED = (
-    Candidate("slda", {"learner": "slda"}),
-    Candidate(f"slda features={FEATURES}", {"learner": "slda", "features": FEATURES}),
-    Candidate("ridge", {"learner": "ridge"}),
-    Candidate(f"ridge features={FEATURES}", {"learner": "ridge", "features": FEATURES}),
+    Tryout("slda", {"learner": "slda"}),
+    Tryout(f"slda features={FEATURES}", {"learner": "slda", "features": FEATURES}),
+    Tryout("ridge", {"learner": "ridge"}),
+    Tryout(f"ridge features={FEATURES}", {"learner": "ridge", "features": FEATURES}),
 )
-PENALISED = Candidate("online-ewc", {"learner": "online-ewc"})
+PENALISED = Tryout("online-ewc", {"learner": "online-ewc"})
 
 
-def candidates(budget: Budget, sample_bytes: int, classes: int) -> list[Candidate]:
+def candidates(budget: Budget, sample_bytes: int, classes: int) -> list[Tryout]:
     """For so many classes of samples that take so many bytes each: contestants first, then floors."""
     kept = _kept(budget, sample_bytes * classes) if budget.samples else 0
     if not kept:
@@ -63,5 +63,5 @@ def _kept(budget: Budget, bytes_of_one_each: int) -> int:
     return min(int(FOR_SAMPLES * budget.memory) // bytes_of_one_each, MOST_KEPT)
 
 
-def _keeping(learner: str, kept: int, floor: str = "") -> Candidate:
-    return Candidate(f"{learner} exemplars={kept}", {"learner": learner, "exemplars": kept}, floor)
+def _keeping(learner: str, kept: int, floor: str = "") -> Tryout:
+    return Tryout(f"{learner} exemplars={kept}", {"learner": learner, "exemplars": kept}, floor)

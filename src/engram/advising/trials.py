@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engram.advising.candidates import Candidate
+from engram.advising.candidates import Tryout
 from engram.errors import BadData
 from engram.estimator import own_files
 from engram.estimator.classifier import ContinualClassifier
@@ -70,7 +70,7 @@ def divided(sheet: Sheet, seed: int, number: int) -> Parts:
 
 
 def tried(
-    candidate: Candidate, sessions: Sequence[Parts], seed: int, after_each: Callable[[], None] = lambda: None
+    candidate: Tryout, sessions: Sequence[Parts], seed: int, after_each: Callable[[], None] = lambda: None
 ) -> Trial:
     """A trial of one candidate."""
     model = ContinualClassifier(**{"seed": seed, **candidate.parameters})

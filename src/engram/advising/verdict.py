@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from engram.advising.candidates import RETRAINED, Budget, Candidate
+from engram.advising.candidates import RETRAINED, Budget, Tryout
 from engram.advising.trials import Trial
 from engram.statistics import DIFFERENT, Difference, differences
 
@@ -18,7 +18,7 @@ from engram.statistics import DIFFERENT, Difference, differences
 class Evidence:
     """All trials of a candidate."""
 
-    candidate: Candidate
+    candidate: Tryout
     trials: tuple[Trial, ...]
 
     @property
@@ -51,7 +51,7 @@ class Evidence:
         return fmean(trial.latency for trial in self.trials)
 
 
-class Rehearsal(NamedTuple):
+class PastChoice(NamedTuple):
     """What a choice by the sessions before one (from 0) came to when that one arrived."""
 
     session: int
@@ -100,14 +100,14 @@ class Advice:
         return self._chosen(self.last) if self.contestants else None
 
     @cached_property
-    def rehearsals(self) -> list[Rehearsal]:
+    def past_choices(self) -> list[PastChoice]:
         """The choice that each past would have made, and how it did when the next session came."""
-        return [self._rehearsal(session) for session in range(1, len(self.sessions))] if self.contestants else []
+        return [self._past_choice(session) for session in range(1, len(self.sessions))] if self.contestants else []
 
-    def _rehearsal(self, session: int) -> Rehearsal:
+    def _past_choice(self, session: int) -> PastChoice:
         chosen = self._chosen(session - 1)
         best = max(self.contestants, key=lambda each: each.score(session))
-        return Rehearsal(session, chosen.label, chosen.score(session), best.label, best.score(session))
+        return PastChoice(session, chosen.label, chosen.score(session), best.label, best.score(session))
 
     @cached_property
     def differences(self) -> list[Difference]:
@@ -131,7 +131,7 @@ class Advice:
             "sessions": list(self.sessions),
             "recommended": None if self.recommended is None else dict(self.recommended.candidate.parameters),
             "verdicts": self.verdicts,
-            "rehearsals": [each._asdict() for each in self.rehearsals],
+            "past_choices": [each._asdict() for each in self.past_choices],
             "candidates": [self._plain(each) for each in self.evidence],
         }
 

@@ -109,8 +109,9 @@ def _from_path(name: str, options: dict[str, Any]) -> Dataset:
         if path.suffix.lower() in SUFFIXES:
             raise DataUnavailable(f"there is no file {path}; give the path of an existing {path.suffix} file")
         raise UnknownName("dataset", name, names())
-    if not path.is_file() and not path.is_dir():
-        raise DataUnavailable(f"{name} is not a file but a pipe or a device; give the path of an .npz or .csv file")
+    if not path.is_file() and (not path.is_dir() or path.suffix.lower() in SUFFIXES):
+        kind = "folder" if path.is_dir() else "pipe or a device"
+        raise DataUnavailable(f"{name} is not a file but a {kind}; give the path of an .npz or .csv file")
     _no_options(name, options)
     return _load_path(name, str(path.resolve()), note, own_file.last_change(path))
 

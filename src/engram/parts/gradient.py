@@ -331,7 +331,7 @@ class GradientLearner(Learner):
         tensors |= {f"appended.{name}": values.detach() for name, values in network.appended.items()}
         tensors |= {f"buffers.{name}": value for name, value in self.network.buffers().items()}
         tensors |= self.kept | self.fit.tensors()
-        plain = {**self.fit.plain(), "operations": self.flops(), "outputs": self.outputs.state()}
+        plain = {**self.fit.plain(), "operations": GradientLearner.flops(self), "outputs": self.outputs.state()}
         if network.appended:
             plain["appended"] = list(network.appended)  # in their order, which a file does not keep
         return State(tensors | self.rehearsal.tensors(), plain | self.rehearsal.plain())

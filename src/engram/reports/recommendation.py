@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engram.advising import Advice
 from engram.advising.trials import Trial
-from engram.advising.verdict import Evidence, Rehearsal
+from engram.advising.verdict import Evidence, PastChoice
 from engram.core import Cost, Row
 from engram.metrics import spread
 from engram.record import Record
@@ -36,10 +36,10 @@ def print_advice(console: Console, advice: Advice, options: Sequence[str] = ()) 
     draws = len(advice.evidence[0].trials)
     print_rows(console, f"{len(advice.sessions)} sessions, {draws} draws of held-out rows", *_table(advice))
     print_wrapped(console, WORDS, "dim")
-    console.print()
-    for rehearsal in advice.rehearsals:
-        print_wrapped(console, _rehearsed(advice, rehearsal))
-    console.print()
+    print_wrapped(console, "")
+    for past_choice in advice.past_choices:
+        print_wrapped(console, _rehearsed(advice, past_choice))
+    print_wrapped(console, "")
     print_wrapped(console, headline(advice), "bold")
     for verdict in advice.verdicts:
         print_wrapped(console, f"  {verdict}")
@@ -94,7 +94,7 @@ def _line(advice: Advice, each: Evidence) -> list[str]:
     ]
 
 
-def _rehearsed(advice: Advice, each: Rehearsal) -> str:
+def _rehearsed(advice: Advice, each: PastChoice) -> str:
     before = "the first session" if each.session == 1 else f"the first {each.session} sessions"
     found = f"by {before} {each.chosen} would have been chosen; after session {each.session + 1} it was right on "
     found += f"{each.score:.1%} of held-out rows"
