@@ -27,10 +27,13 @@ def test_exemplars_only_stands_beside_a_method_that_keeps_some_and_keeps_as_many
     assert found["exemplars-only"].runs[0].grid[0]["exemplars"] == 4
 
 
-def test_a_floor_that_was_named_is_there_once():
-    assert floors("ewc", "joint", "ridge")[1] == ["ewc"]
+def test_a_floor_that_was_named_is_a_row_like_the_others_with_all_its_settings():
+    found, rows = floors("ewc", "joint", "ridge", settings={"features": 100})
+    assert (list(found), rows) == (["finetune"], ["ewc", "joint", "ridge"])
     found, rows = floors("finetune", "joint")
     assert (list(found), rows) == (["ridge"], ["finetune", "joint"])
+    asked = Study(["split-digits"], ["ewc", "ridge"], settings={"features": 100}, floors=True)
+    assert [row.runs[0].grid[0]["features"] for row in asked.rows if row.label == "ridge"] == [100]
 
 
 def test_floors_train_as_the_rows_do_and_keep_nothing():

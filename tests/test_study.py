@@ -74,6 +74,11 @@ def test_several_streams_have_rows_of_their_own():
     assert [row.runs[0].stream.name for row in asked.rows] == ["split-digits@1"] * 2 + ["permuted-digits@1"] * 2
 
 
+def test_two_streams_of_one_name_are_refused():
+    with pytest.raises(BadSetting, match="'split-digits' and 'split-digits@1' are both 'split-digits@1'; name each"):
+        _ = study(streams=("split-digits", "split-digits@1")).rows
+
+
 def test_classes_are_learners_too():
     class Mine(Finetune):
         name = "mine"

@@ -4,7 +4,8 @@
 well: where a method keeps samples, `exemplars-only` with as many of every class as the method that keeps the most;
 where none does, `ridge`, which keeps sums. All have the rows' network, stream, protocol and head; `finetune` and
 `joint` also have their training (epochs, batch, rate, …), the third its own defaults. None of them takes part in
-looking for the best row.
+looking for the best row; one that was named among the learners is no floor but a row like the others, with all settings
+that it knows.
 """
 
 from __future__ import annotations

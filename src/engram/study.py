@@ -88,7 +88,9 @@ class Study:
     @cached_property
     def rows(self) -> list[StudyRow]:
         """Every line, stream by stream; whatever can be wrong with a run is found here, before any work."""
-        return [row for stream in self.streams for row in self._rows_on(stream)]
+        found = [self._rows_on(stream) for stream in self.streams]
+        _check_streams([rows[0].runs[0].stream.name for rows in found], self.streams)
+        return [row for rows in found for row in rows]
 
     @property
     def runs(self) -> list[Run]:
@@ -178,16 +180,16 @@ class Study:
         return self._variants(name, asked, stream, given, **self.asked)
 
     def _with_floors(self, rows: Sequence[StudyRow], stream: Any) -> list[StudyRow]:
-        """Those that were asked for by name as well are there once, as floors, unless nothing else was."""
+        """Those that were asked for by name as well are there once, as they were asked for."""
         fitting = floors_beside([row.runs[0] for row in rows])
-        others = [row for row in rows if row.runs[0].learner not in fitting] or list(rows)
-        rest = {name: own for name, own in fitting.items() if name not in {row.runs[0].learner for row in others}}
-        asked = {**self.asked, "head": rows[0].runs[0].head}
-        for name, own in rest.items():
+        found, asked = list(rows), {**self.asked, "head": rows[0].runs[0].head}
+        for name, own in fitting.items():
+            if name in self.names:
+                continue
             shared = {key: value for key, value in self.settings.items() if key in {**self.common, **_options(stream)}}
             given = {**shared, **training_of(name, self.settings), **own, **self._own(name)}
-            others += self._variants(name, name, stream, given, True, **asked)
-        return others
+            found += self._variants(name, name, stream, given, True, **asked)
+        return found
 
     def _variants(
         self, name: str, learner: Any, stream: Any, given: Mapping[str, Any], floor: bool = False, **asked: Any
@@ -219,6 +221,14 @@ def _check_once(kind: str, names: Sequence[Any]) -> None:
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise BadSetting(f"the {kind} '{twice}' is named twice; name each {kind} once")
+
+
+def _check_streams(built: Sequence[str], asked: Sequence[Any]) -> None:
+    """Results are told apart by the name that a stream was built with."""
+    for place, name in enumerate(built):
+        if name in built[:place]:
+            words = [getattr(stream, "name", stream) for stream in (asked[built.index(name)], asked[place])]
+            raise BadSetting(f"the streams '{words[0]}' and '{words[1]}' are both '{name}'; name each stream once")
 
 
 def _check_heads(rows: Sequence[StudyRow]) -> None:
