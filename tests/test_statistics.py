@@ -9,7 +9,7 @@ import random
 import pytest
 from scipy import stats
 
-from engram.statistics import DIFFERENT, NOT_TOLD_APART, TOO_FEW, differences, holm, paired
+from engram.statistics import DIFFERENT, NOT_DONE, NOT_TOLD_APART, SAME, SHIFTED, TOO_FEW, differences, holm, paired
 
 
 def made_up(rows, seeds, draw, spread=0.01, shift=()):
@@ -54,19 +54,20 @@ def test_only_seeds_that_both_have_a_number_for_are_pairs():
 
 
 @pytest.mark.parametrize(
-    "first, second, n",
+    "first, second, n, verdict",
     [
-        ({}, {}, 0),
-        ({0: 0.5}, {1: 0.5}, 0),
-        ({0: 0.5}, {0: 0.1}, 1),
-        ({0: 0.5, 1: 0.6}, {0: 0.1, 1: 0.3}, 2),
-        ({0: 0.3, 1: 0.2, 2: 0.1}, {0: 0.2, 1: 0.1, 2: 0.0}, 3),  # all differences 0.1, but for rounding
-        ({0: 0.3, 1: 0.2, 2: 0.1}, {0: 0.3, 1: 0.2, 2: 0.1}, 3),
+        ({}, {}, 0, NOT_DONE),
+        ({0: 0.5, 1: 0.5, 2: 0.5}, {}, 0, NOT_DONE),
+        ({0: 0.5}, {1: 0.5}, 0, TOO_FEW),
+        ({0: 0.5}, {0: 0.1}, 1, TOO_FEW),
+        ({0: 0.5, 1: 0.6}, {0: 0.5, 1: 0.6}, 2, TOO_FEW),
+        ({0: 0.3, 1: 0.2, 2: 0.1}, {0: 0.2, 1: 0.1, 2: 0.0}, 3, SHIFTED),  # all differences 0.1, but for rounding
+        ({0: 0.3, 1: 0.2, 2: 0.1}, {0: 0.3, 1: 0.2, 2: 0.1}, 3, SAME),
     ],
 )
-def test_too_few_pairs_or_differences_that_do_not_vary_tell_nothing(first, second, n):
+def test_too_few_pairs_or_differences_that_do_not_vary_have_no_p(first, second, n, verdict):
     (found,) = differences({"a": first, "b": second}, [("a", "b")])
-    assert (found.n, found.verdict) == (n, TOO_FEW)
+    assert (found.n, found.verdict) == (n, verdict)
     assert math.isnan(found.p)
     assert math.isnan(found.low)
 

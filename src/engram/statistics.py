@@ -25,6 +25,9 @@ ROUNDING = 1e-12  # values of accuracies that differ by less were counted alike
 DIFFERENT = "different"
 NOT_TOLD_APART = "not told apart"
 TOO_FEW = "n too small to tell"
+SAME = "the same at every seed"
+SHIFTED = "differs by the same at every seed"
+NOT_DONE = "not done"
 
 BySeed = Mapping[int, float]  # what was measured, by seed
 
@@ -48,11 +51,14 @@ class Difference(Paired):
     first: str = ""
     second: str = ""
     corrected: float = math.nan
+    done: bool = True  # whether both rows have a seed that is finished
 
     @property
     def verdict(self) -> str:
+        if self.n < FEWEST:
+            return TOO_FEW if self.done else NOT_DONE
         if math.isnan(self.p):
-            return TOO_FEW
+            return SAME if abs(self.mean) <= ROUNDING else SHIFTED
         return DIFFERENT if self.corrected <= LEVEL else NOT_TOLD_APART
 
 
@@ -93,6 +99,6 @@ def differences(rows: Mapping[str, BySeed], pairs: Sequence[tuple[str, str]]) ->
     found = [paired(rows[first], rows[second]) for first, second in pairs]
     corrected = holm([each.p for each in found])
     return [
-        Difference(**vars(each), first=first, second=second, corrected=p)
+        Difference(**vars(each), first=first, second=second, corrected=p, done=bool(rows[first] and rows[second]))
         for each, (first, second), p in zip(found, pairs, corrected, strict=True)
     ]
