@@ -59,6 +59,7 @@ def test_json_and_means_of_chosen_runs(engram, runs):
         ([], "where to?"),
         (["--csv", "x", "--latex", "x"], "'x' is given twice"),
         (["--csv", "."], "--csv '.' "),
+        (["--csv", "t.csv", "--metrics", "nonsense"], "there is no metric 'nonsense'"),
         (["--latex", "t.tex", "--metrics", "forgetting_rwal"], "did you mean 'forgetting_rwalk'?"),
         (["nothing", "--csv", "a.csv"], "no run in engram-store begins with 'nothing'"),
         (["--csv", "a.csv", "--store", "none"], "there is no store in 'none'"),

@@ -65,6 +65,8 @@ def test_without_a_finished_run_there_is_nothing_to_report(engram, train):
     said = engram("report")
     assert (said.code, said.out) == (2, "")
     assert "there is no finished run in engram-store to report; 'engram runs' shows" in said.err
+    (only,) = engram("runs", "--json").json["runs"]
+    assert "none of these runs is finished; 'engram runs' shows" in engram("report", only["key"]).err
 
 
 def test_a_failed_run_is_on_the_page_beside_the_others(engram, train, trained):
@@ -107,6 +109,7 @@ def test_a_papers_runs_are_reported_beside_what_it_published(engram):
             "no run of permuted-mnist (tier quick) in engram-store is finished; 'engram paper",
         ),
         (("--paper", "permutd-mnist"), "did you mean 'permuted-mnist'"),
+        (("--tier", "quick"), "--tier quick is for the runs of a paper; add --paper NAME or leave it out"),
         (("--paper", "permuted-mnist", "--tier", "huge"), "there is no tier 'huge'"),
         (("a", "--paper", "permuted-mnist"), "--paper permuted-mnist came with keys of runs; give one of the two"),
     ],

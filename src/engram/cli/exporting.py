@@ -64,8 +64,8 @@ def export(
     _check_places(files, folders, as_json)
     from engram.exports.writing import write_files
 
+    names = _metrics(metrics)
     place = open_store(store, must_exist=True)
-    names = [name.strip() for name in metrics.split(",") if name.strip()]
     records = _records(place, keys or [])
     rows, make_latex = _content(place, keys or [], records, names, means)
     written = write_files(files, rows, make_latex) + _tracked(records, tensorboard, mlflow)
@@ -93,6 +93,13 @@ def model_to_onnx(models: list[str], onnx: str, as_json: bool) -> None:
     for name, columns in found["inputs"].items():
         say(f"input '{name}': {', '.join(map(str, columns))}")
     say(f"wrote {onnx}: onnxruntime answers as the model does, to {found['differs']:.1g}")
+
+
+def _metrics(text: str) -> list[str]:
+    """The names of columns, every one known."""
+    from engram.exports.means import column_of
+
+    return [column_of(name.strip()).metric for name in text.split(",") if name.strip()]
 
 
 def _content(

@@ -30,7 +30,9 @@ def report(
     paper: Annotated[
         str | None, typer.Option("--paper", metavar="NAME", help="The runs of a paper, beside what it published.")
     ] = None,
-    tier: Annotated[str, typer.Option("--tier", metavar="NAME", help="Which of the paper's runs.")] = "quick",
+    tier: Annotated[
+        str | None, typer.Option("--tier", metavar="NAME", help="Which of the paper's runs; quick by default.")
+    ] = None,
     out: Out = "report.html",
     store: Place = STORE,
     as_json: Json = False,
@@ -39,13 +41,15 @@ def report(
     check_file("--out", out)
     if paper and runs:
         raise BadSetting(f"--paper {paper} came with keys of runs; give one of the two")
+    if tier is not None and not paper:
+        raise BadSetting(f"--tier {tier} is for the runs of a paper; add --paper NAME or leave it out")
     place = open_store(store, must_exist=True)
-    words = ["--paper", paper, "--tier", tier] if paper else runs or []
+    words = ["--paper", paper, "--tier", tier or "quick"] if paper else runs or []
     if paper:
-        entries, records, subject = _of_paper(paper, tier, place)
+        entries, records, subject = _of_paper(paper, tier or "quick", place)
     else:
         entries = some_runs(place, words)
-        _require_finished(entries, store)
+        _require_finished(entries, store, words)
         records, subject = _records(entries, place), _of_experiments(words, place)
     specs = {entry["key"]: entry["spec"] for entry in entries}
     about = write_report(records, specs, out, shlex.join(["engram", "report", *words]), subject)
@@ -58,9 +62,10 @@ def report(
 Entries = Sequence[Mapping[str, Any]]
 
 
-def _require_finished(entries: Entries, store: str) -> None:
+def _require_finished(entries: Entries, store: str, words: Sequence[str]) -> None:
     if not any(entry["status"] == "done" for entry in entries):
-        raise BadSetting(f"there is no finished run in {store} to report; 'engram runs' shows how they stand")
+        missing = "none of these runs is finished" if words else f"there is no finished run in {store} to report"
+        raise BadSetting(f"{missing}; 'engram runs' shows how they stand")
 
 
 def _of_experiments(words: Sequence[str], place: Store) -> Subject:
