@@ -133,6 +133,8 @@ BEGIN = 'streams = ["split-digits"]\nlearners = ["ewc", "si"]\n'
         ('streams = ["split-digits"]\nlearners = ["ewc", "ewc"]', "the learner 'ewc' is named twice"),
         ('streams = 3\nlearners = ["ewc"]', "streams = 3 is not a list of names; write streams = "),
         ('streams = ["a", 1]\nlearners = ["ewc"]', "streams = ['a', 1] is not a list of names"),
+        (BEGIN + "epochs = 5", "epochs is a setting and no key of an experiment; write it under [settings]"),
+        (BEGIN + "widths = 5", "widths is a setting and no key of an experiment; write it under [settings]"),
         (BEGIN + "seeds = 5", "seeds = 5 is not text as '0-4' or a list of whole numbers; write seeds = \"0-4\""),
         (BEGIN + 'seeds = "0-x"', "seeds = '0-x' is not a list of whole numbers"),
         (BEGIN + "seeds = [0, 0]", "has the seed 0 twice"),

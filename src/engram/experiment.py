@@ -27,9 +27,11 @@ from typing import Any
 
 from engram import toml
 from engram.errors import BadSetting, EngramError, UnknownName, of_kind
+from engram.learners import LEARNERS, learner_settings
+from engram.networks import NETWORKS, network_class
 from engram.request import Request
 from engram.seeds import seed_list
-from engram.settings import Setting, shown
+from engram.settings import Setting, declared, shown
 from engram.store import Store
 from engram.study import ASKED, BY, Study
 
@@ -91,7 +93,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def _study(given: Mapping[str, Any]) -> Study:
     for key, value in given.items():
         if key not in KEYS:
-            raise UnknownName("key of an experiment called", key, KEYS)
+            raise _no_key(key)
         _check_kind(key, value)
     for key in ("streams", "learners"):
         if not given.get(key):
@@ -108,6 +110,17 @@ def _study(given: Mapping[str, Any]) -> Study:
         floors=given.get("floors", False),
         by=given.get("by", BY),
     )
+
+
+def _no_key(key: str) -> EngramError:
+    """A setting of any learner or network has a place of its own; another name is none."""
+    known = [
+        *map(learner_settings, LEARNERS.everything()),
+        *(declared(network_class(n)) for n in NETWORKS.everything()),
+    ]
+    if any(key in settings for settings in known):
+        return BadSetting(f"{key} is a setting and no key of an experiment; write it under [settings]")
+    return UnknownName("key of an experiment called", key, KEYS)
 
 
 def _listed(names: str | list[str]) -> list[str]:
