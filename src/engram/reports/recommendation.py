@@ -26,8 +26,9 @@ HOW = (
     "another draw of them. What is recommended was chosen by the former; accuracies here are of the latter."
 )
 WORDS = (
-    "chosen by: accuracy on rows held out for the choice, after the last session; accuracy: on other held-out rows of "
-    "all sessions, which no choice has seen; session and a row: seconds of learning one and of answering about one."
+    "chosen by: accuracy on rows held out for the choice, after the last session; accuracy: on other held-out rows, "
+    "which no choice has seen, the mean over sessions; session and a row: seconds of learning one and of "
+    "answering about one."
 )
 
 
@@ -52,8 +53,8 @@ def headline(advice: Advice) -> str:
     if known is None:
         return "no recommendation"
     return (
-        f"recommended: {known.label}, right on {known.score(advice.last):.1%} of held-out rows of all sessions, in "
-        f"{quantity(known.bytes, 'B')}, with {known.seconds:.2g} s a session and {1000 * known.latency:.2g} ms a row"
+        f"recommended: {known.label}, right on {known.score(advice.last):.1%} of held-out rows (mean over sessions), "
+        f"in {quantity(known.bytes, 'B')}, with {known.seconds:.2g} s a session and {1000 * known.latency:.2g} ms a row"
     )
 
 
@@ -97,7 +98,7 @@ def _line(advice: Advice, each: Evidence) -> list[str]:
 def _rehearsed(advice: Advice, each: PastChoice) -> str:
     before = "the first session" if each.session == 1 else f"the first {each.session} sessions"
     found = f"by {before} {each.chosen} would have been chosen; after session {each.session + 1} it was right on "
-    found += f"{each.score:.1%} of held-out rows"
+    found += f"{each.score:.1%} of held-out rows (mean over sessions)"
     if each.best == each.chosen:
         return f"{found}, the most of all"
     return f"{found}, the best of all, {each.best}, on {each.best_score:.1%}"
