@@ -61,3 +61,36 @@ def test_a_model_has_a_name(engram, model):
 
 def test_memory_may_be_bare_bytes(engram, model):
     assert engram("learn", "new.engram", "w1.csv", "--label", "kind", "--memory", "5000").code == 0
+
+
+def test_numbers_among_text_stay_text(engram, tmp_path):
+    (tmp_path / "codes.csv").write_text(WEEK.replace("A", "7"))
+    (tmp_path / "sevens.csv").write_text("size,kind\n1,7\n2,7\n")
+    engram("learn", "c.engram", "codes.csv", "--label", "kind")
+    assert engram("test", "c.engram", "sevens.csv", "--json").json["accuracy"] == 1.0
+    assert engram("learn", "c.engram", "sevens.csv", "--json").json["sessions"][0]["known_classes"] == 2
+    assert engram("forget", "c.engram", "sevens.csv", "--json").json["known_rows"] == 8
+
+
+def test_a_label_column_may_be_empty_where_labels_are_asked_for(engram, model, tmp_path):
+    (tmp_path / "empty.csv").write_text("size,kind\n1,\n7,\n")
+    rows = engram("predict", "m.engram", "empty.csv", "--json").json["rows"]
+    assert [row["label"] for row in rows] == ["A", "B"]
+
+
+def test_an_error_names_the_files_that_were_learned_before_it(engram, model, tmp_path):
+    (tmp_path / "bad.csv").write_text("size,kind\nlong,A\n")
+    said = engram("learn", "m.engram", "w2.csv", "bad.csv")
+    assert said.code == 2
+    assert "holds 'long' in line 2" in said.err
+    assert "m.engram has learned w2.csv already: leave them out" in said.err
+    assert "already" not in engram("learn", "m.engram", "bad.csv").err
+    said = engram("learn", "m.engram", "w2.csv", "gone.csv")
+    assert "there is no file gone.csv" in said.err
+    assert "has learned w2.csv already" in said.err
+
+
+def test_room_for_less_than_a_row_is_refused(engram, model):
+    said = engram("learn", "new.engram", "w1.csv", "--label", "kind", "--learner", "icarl", "--memory", "1B")
+    assert said.code == 2
+    assert "memory=1 has no room for one row, which takes" in said.err

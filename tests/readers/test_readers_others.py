@@ -113,7 +113,7 @@ def test_what_parquet_holds_beyond_float_and_microseconds(of):
     assert table.columns["id"].values.tolist() == [2.0**60, 3.0]
     assert str(table.columns["t"].values[0]) == "1970-01-01T00:00:01.000000"
     with pytest.raises(BadData, match="label 'y' holds 1.15292e.18 in row 1; labels must be whole numbers"):
-        of({"x": [1, 2], "y": [2**60, 3]}, label="y")
+        of({"x": [1, 2], "y": [2**60, 3]}, label="y", labelled=True)
 
 
 def test_text_in_parquet_that_is_none_is_said_with_its_column(of):

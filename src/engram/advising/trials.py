@@ -16,6 +16,7 @@ from engram.estimator import own_files
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.describing import kept_bytes
 from engram.readers import Sheet, read
+from engram.readers.sheet import has_numbers_as_text
 from engram.streams.files import held_out
 
 VALIDATION, TEST = 0.2, 0.2  # of every class of a session: what is chosen by, and what is judged by
@@ -56,7 +57,8 @@ def read_sessions(
     first = read(paths[0], label=label, side=side).without(without)
     shape = None if first.x is None else tuple(first.x.shape[1:])
     shape = shape if shape is not None and len(shape) == 3 else None
-    later = [read(path, label=label, kinds=first.kinds, shape=shape, side=side) for path in paths[1:]]
+    known: dict[str, Any] = {"kinds": first.kinds, "text_labels": has_numbers_as_text(first.labels)}
+    later = [read(path, label=label, shape=shape, side=side, **known) for path in paths[1:]]
     return [first, *(sheet.without([name for name in without if name in sheet.columns]) for sheet in later)]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engram.cli import model_options as asked
 from engram.cli.options import Json, number, pairs
 from engram.cli.output import print_json, say, waiting
-from engram.errors import BadSetting
+from engram.errors import BadSetting, EngramError, of_kind
 
 if TYPE_CHECKING:
     from engram.estimator import ContinualClassifier
@@ -38,9 +38,14 @@ def learn(
     reading = {"without": asked.names_of(without), "side": asked.side_of(image_size)}
     if os.path.exists(model):
         _refuse_late(model, once, reading)
-    told = []
+    told: list[dict[str, Any]] = []
     for file in files:
-        known = _learn(model, file, label, once, reading)
+        try:
+            known = _learn(model, file, label, once, reading)
+        except EngramError as error:
+            if not told:
+                raise
+            raise _after(error, model, files[: len(told)]) from error
         told.append({**known.history_[-1], **now_object(known)})
         if not as_json:
             say(f"{model}: learned {_session(known)}; {_standing(known)}")
@@ -51,7 +56,10 @@ def learn(
 
 
 def forget(model: asked.ModelFile, file: asked.DataPath, as_json: Json = False) -> None:
-    """Forget rows exactly: as if they had never been learned."""
+    """Forget rows exactly: as if they had never been learned.
+
+    Give rows that were learned: not all that never were are noticed.
+    """
     from engram.estimator import own_files
     from engram.estimator.model_file import updating
 
@@ -98,6 +106,11 @@ def _learn(
         if os.path.exists(model):
             return own_files.go_on(model, file, label)
         return own_files.begin(model, file, once, label, **reading)
+
+
+def _after(error: EngramError, model: str, learned: list[str]) -> EngramError:
+    """The error about a file, with those before it that are learned already."""
+    return of_kind(type(error).__name__, f"{error}; {model} has learned {', '.join(learned)} already: leave them out")
 
 
 def _refuse_late(model: str, once: dict[str, Any], reading: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ class NetworkMind(Mind):
         if "epochs" in own and not {"epochs", "iterations"} & set(settings):
             values["epochs"] = min(max(round(STEPS * values["batch"] / len(x)), 1), MOST_EPOCHS)
         if room is not None and "exemplar_budget" in own and not {"exemplars", "exemplar_budget"} & set(settings):
-            values["exemplar_budget"] = room // x[0].nbytes
+            values["exemplar_budget"] = _rows_in(room, x)
         outline = Outline(tuple(x.shape[1:]), ())
         look_ahead(learner, outline, blueprint, [values])
         made = LEARNERS[learner](outline, seed, blueprint, **values)
@@ -95,6 +95,13 @@ class NetworkMind(Mind):
     def load(tensors: dict[str, NumpyArray], plain: Mapping[str, Any], path: Path) -> NetworkMind:
         state = State({name: torch.from_numpy(value) for name, value in tensors.items()}, plain["packed"])
         return NetworkMind(unpacked(state, path), np.array(plain["known"], dtype=np.int64), plain["sessions"])
+
+
+def _rows_in(room: int, x: NumpyArray) -> int:
+    """How many rows can be kept; none would mean that nothing was said about it."""
+    if room < x[0].nbytes:
+        raise BadSetting(f"memory={room} has no room for one row, which takes {x[0].nbytes} bytes; give more")
+    return int(room // x[0].nbytes)
 
 
 def _copied(learner: Learner) -> Learner:

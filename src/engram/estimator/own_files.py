@@ -12,7 +12,7 @@ from engram.estimator import columns
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.model_file import updating
 from engram.readers import Sheet, read
-from engram.readers.sheet import DATE, NUMBER, TEXT
+from engram.readers.sheet import DATE, NUMBER, TEXT, has_numbers_as_text
 
 KINDS = {columns.NUMBER: NUMBER, columns.CATEGORY: TEXT}
 
@@ -59,7 +59,8 @@ def read_beside(
     preparation, notes = model._known().preparation, model._notes
     kinds = {column["name"]: KINDS[column["kind"]] for column in preparation.columns}
     shape = preparation.shape if len(preparation.shape) == 3 else None
-    sheet = read(path, label=notes.get("label"), labelled=labelled, kinds=kinds, shape=shape)
+    as_text = has_numbers_as_text(model._known().labels.classes)
+    sheet = read(path, label=notes.get("label"), labelled=labelled, kinds=kinds, shape=shape, text_labels=as_text)
     names = tuple(column["name"] for column in preparation.columns)
     if sheet.x is not None and sheet.x.shape[1:] != preparation.shape:
         raise BadInput(f"{path} has rows of shape {sheet.x.shape[1:]}; those of the first session: {preparation.shape}")

@@ -27,16 +27,18 @@ def read(
     kinds: Mapping[str, str] | None = None,
     shape: tuple[int, int, int] | None = None,
     side: tuple[int, int] | None = None,
+    text_labels: bool = False,
 ) -> Sheet:
     """The sheet that a file or a folder holds.
 
     `label` is the column with the labels; .npz files have theirs in y, and images are in their class's folder. Labels
     that are not there are an error where they have to be `labelled`. `kinds` says of columns that they hold numbers,
-    text or dates, as earlier files did; `shape` and `side` (height, width) are what images become.
+    text or dates, as earlier files did; `shape` and `side` (height, width) are what images become. `text_labels` keeps
+    labels text that are all numbers here and were not elsewhere.
     """
     where, place = os.fspath(path), Path(os.path.expanduser(path))
     try:
-        sheet = _read(place, where, label, labelled, kinds or {}, shape, side)
+        sheet = _read(place, where, label, labelled, kinds or {}, shape, side, text_labels)
     except OSError as error:
         raise DataUnavailable(f"{where} cannot be read: {error.strerror or error}") from error
     if labelled:
@@ -52,6 +54,7 @@ def _read(
     kinds: Mapping[str, str],
     shape: tuple[int, int, int] | None,
     side: tuple[int, int] | None,
+    text_labels: bool,
 ) -> Sheet:
     from engram.readers import csv_file, images, npz, parquet
 
@@ -65,6 +68,6 @@ def _read(
     if suffix == ".npz":
         return npz.read(place, where)
     if suffix == ".parquet":
-        return split_label(parquet.read(place, where, kinds), label, labelled)
+        return split_label(parquet.read(place, where, kinds), label, labelled, text_labels)
     own = {} if label is None else {label: LABEL}
-    return split_label(csv_file.read(place, where, {**kinds, **own}), label, labelled)
+    return split_label(csv_file.read(place, where, {**kinds, **own}), label, labelled, text_labels)

@@ -89,8 +89,9 @@ class Sheet:
         )
 
 
-def split_label(sheet: Sheet, label: str | None, needed: bool) -> Sheet:
-    """The sheet with one of its columns as labels. Where they are not `needed` the column may be absent."""
+def split_label(sheet: Sheet, label: str | None, needed: bool, as_text: bool = False) -> Sheet:
+    """The sheet with one of its columns as labels, `as_text` even if all are numbers. Where they are not `needed` the
+    column may be absent, or hold what cannot be labels."""
     if label is None or (label not in sheet.columns and not needed):
         return sheet
     if label not in sheet.columns:
@@ -98,23 +99,40 @@ def split_label(sheet: Sheet, label: str | None, needed: bool) -> Sheet:
     rest = {name: column for name, column in sheet.columns.items() if name != label}
     if not rest:
         raise BadData(f"{sheet.where} has the label '{label}' and no other column; give columns to learn from")
-    labels = labels_of(sheet.columns[label], f"{sheet.where}: label '{label}'", sheet.place)
+    labels = None
+    try:
+        labels = labels_of(sheet.columns[label], f"{sheet.where}: label '{label}'", sheet.place, as_text)
+    except BadData:
+        if needed:
+            raise
     return replace(sheet, columns=rest, labels=labels, label=label)
 
 
-def labels_of(column: Field, where: str, place: RowPlace) -> np.ndarray:
-    """Labels as whole numbers where all of them are, else as text."""
+def has_numbers_as_text(labels: np.ndarray | None) -> bool:
+    """Whether some labels are numbers and yet text, as 7 beside A1: then other files' numbers are text too."""
+    return labels is not None and labels.dtype.kind == "U" and any(map(_is_number, labels.tolist()))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) is not None
+    except ValueError:
+        return False
+
+
+def labels_of(column: Field, where: str, place: RowPlace, as_text: bool = False) -> np.ndarray:
+    """Labels as whole numbers where all of them are, else or where that is asked for as text."""
     gaps = column.missing()
     if gaps.any():
         raise BadData(f"{where} is empty in {place(int(np.argmax(gaps)))}; give every row a label or leave it out")
     if column.kind == DATE:
         raise BadData(f"{where} holds dates such as {column.values[0]}; labels must be whole numbers or text")
     if column.kind == NUMBER:
-        return _whole(column.values, where, place)
-    try:
-        numbers = np.array([float(value) for value in column.values])
-    except ValueError:
+        whole = _whole(column.values, where, place)
+        return whole.astype(str) if as_text else whole
+    if as_text or not all(map(_is_number, column.values)):
         return column.values.astype(str)
+    numbers = np.array([float(value) for value in column.values])
     if any(str(int(n)) != v for n, v in zip(numbers, column.values) if float(n).is_integer() and "." not in v):
         return column.values.astype(str)  # as "007", which is a name
     return _whole(numbers, where, place)

@@ -1,0 +1,13 @@
+"""Files of several sessions are read as the first one is."""
+
+from __future__ import annotations
+
+from engram.advising import read_sessions
+
+
+def test_the_first_file_decides_that_labels_are_text(tmp_path):
+    paths = [str(tmp_path / name) for name in ("1.csv", "2.csv")]
+    for path, label in zip(paths, ("A1", "7")):
+        with open(path, "w") as file:
+            file.write(f"size,kind\n1,7\n2,{label}\n")
+    assert [sheet.known_labels().tolist() for sheet in read_sessions(paths, "kind")] == [["7", "A1"], ["7", "7"]]
