@@ -3,6 +3,7 @@ import pytest
 from engram.advising.candidates import NOTHING, RETRAINED, Budget, Tryout, candidates
 from engram.advising.trials import Trial
 from engram.advising.verdict import Advice, Evidence
+from engram.reports.recommendation import headline
 
 
 def trial(seed, validation, test, size=1000, latency=1e-3):
@@ -84,3 +85,8 @@ def test_room_decides_how_many_samples_are_kept():
 @pytest.mark.parametrize("budget", [Budget(samples=False), Budget(memory=700)])
 def test_no_sample_is_kept_where_none_may_be_or_has_room(budget):
     assert not [c for c in candidates(budget, 100, 4) if "exemplars" in c.parameters]
+
+
+def test_an_accuracy_is_said_to_be_the_mean_over_sessions():
+    found = Evidence(A, (trial(0, ((0.5,), (0.5, 0.5)), ((1.0,), (1.0, 0.5))),))
+    assert "a, right on 75.0% of held-out rows (mean over sessions), in" in headline(advice(found))
