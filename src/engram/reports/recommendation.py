@@ -16,11 +16,11 @@ from engram.advising.verdict import Evidence, PastChoice
 from engram.core import Cost, Row
 from engram.metrics import spread
 from engram.record import Record
-from engram.reports.tables import plus_minus, print_rows, print_wrapped, quantity
+from engram.reports.tables import plus_minus, print_mapping, print_wrapped, quantity
 from engram.tree import this_machine
 
 PROTOCOL = "sequential"
-HEADER = ("method", "chosen by", "accuracy", "memory", "session", "a row", "")
+HEADER = ("method", "chosen by", "accuracy", "memory", "session", "a row", "remark")
 HOW = (
     "Of every class of a session a fifth of the rows is held out to choose by and a fifth to judge by; each seed is "
     "another draw of them. What is recommended was chosen by the former; accuracies here are of the latter."
@@ -35,7 +35,8 @@ WORDS = (
 def print_advice(console: Console, advice: Advice, options: Sequence[str] = ()) -> None:
     """`options` are those of `engram learn` that say how files are read."""
     draws = len(advice.evidence[0].trials)
-    print_rows(console, f"{len(advice.sessions)} sessions, {draws} draws of held-out rows", *_table(advice))
+    lines = [dict(zip(HEADER, _line(advice, each), strict=True)) for each in advice.evidence]
+    print_mapping(console, f"{len(advice.sessions)} sessions, {draws} draws of held-out rows", lines)
     print_wrapped(console, WORDS, "dim")
     print_wrapped(console, "")
     for past_choice in advice.past_choices:
@@ -74,10 +75,6 @@ def command(advice: Advice, options: Sequence[str] = ()) -> str:
     for name, value in parameters.items():
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)
-
-
-def _table(advice: Advice) -> tuple[Sequence[str], list[list[str]]]:
-    return HEADER, [_line(advice, each) for each in advice.evidence]
 
 
 def _line(advice: Advice, each: Evidence) -> list[str]:
