@@ -8,7 +8,7 @@ from engram.reports.recommendation import headline
 
 def trial(seed, validation, test, size=1000, latency=1e-3):
     sessions = len(test)
-    return Trial(seed, validation, test, (size,) * sessions, (0.1,) * sessions, latency, {})
+    return Trial(seed, validation, test, (size,) * sessions, (0.1,) * sessions, latency)
 
 
 def evidence(candidate, scores, validation=None, **costs):

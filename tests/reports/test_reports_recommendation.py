@@ -18,9 +18,7 @@ def advised(*scores):
         NOTHING,
     )
     evidence = [
-        Evidence(
-            one, tuple(Trial(k, ((s,), (s, s)), ((s,), (s, s)), (9, 9), (1, 1), 1e-3, {}) for k, s in enumerate(own))
-        )
+        Evidence(one, tuple(Trial(k, ((s,), (s, s)), ((s,), (s, s)), (9, 9), (1, 1), 1e-3) for k, s in enumerate(own)))
         for one, own in zip(tried, scores, strict=True)
     ]
     return Advice(tuple(evidence), ("week 1.csv", "week2.csv"), Budget())

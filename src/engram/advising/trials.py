@@ -43,7 +43,6 @@ class Trial:
     bytes: tuple[int, ...]
     seconds: tuple[float, ...]
     latency: float
-    settings: dict[str, Any]
 
 
 def read_sessions(
@@ -87,7 +86,7 @@ def tried(
             found[name].append(tuple(accuracy(model, getattr(part, name)) for part in sessions[:number]))
         after_each()
     lists = {name: tuple(values) for name, values in found.items()}
-    return Trial(seed, **lists, latency=_latency(model, sessions[-1].test), settings=dict(candidate.parameters))
+    return Trial(seed, **lists, latency=_latency(model, sessions[-1].test))
 
 
 def accuracy(model: ContinualClassifier, sheet: Sheet) -> float:
