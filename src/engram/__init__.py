@@ -30,6 +30,8 @@ _PLACES = {
     "register": "engram.api",
     "results": "engram.exports.frame",
     "report": "engram.reports.web.writing",
+    "export_runs": "engram.parcel",
+    "import_runs": "engram.parcel",
     "save": "engram.learner_file",
     "load": "engram.estimator",
     "ContinualClassifier": "engram.estimator",

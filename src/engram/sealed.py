@@ -82,6 +82,19 @@ class SealedTable:
         places = ", ".join("?" * (len(raw) + 1))
         self.database.write(f"INSERT OR REPLACE INTO {self.shape.name} ({names}) VALUES ({places})", *raw, sha256)
 
+    def packed(self, key: str) -> tuple[str, list[Any], str] | None:
+        """The table's name, a row as it is in the file and its digest; None where there is none or it is damaged."""
+        values, names = self.get(key), ", ".join(self.shape.columns)
+        if values is None:
+            return None
+        *raw, sha256 = self.database.read(f"SELECT {names}, sha256 FROM {self.shape.name} WHERE key = ?", key)[0]
+        return self.shape.name, raw, sha256
+
+    def unpacked(self, raw: Sequence[Any], sha256: str) -> Values | None:
+        """A row that comes from another file; None where it is not what was written there."""
+        plain = all(value is None or isinstance(value, (str, int, float)) for value in raw)
+        return self.shape.loaded(raw) if plain and sha256 == seal(self.shape.name, raw) else None
+
     def delete(self, key: str) -> None:
         self.database.write(f"DELETE FROM {self.shape.name} WHERE key = ?", key)
 

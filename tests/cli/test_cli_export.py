@@ -106,3 +106,30 @@ def test_an_experiment_is_a_comparison(engram, train):
     assert [(row["row"], row["n"]) for row in said["methods"]] == [("finetune", 3), ("ridge", 3)]
     assert r"\textbf{ridge}" in Path("two.tex").read_text()
     assert said["methods"][0]["bytes_std"] == 0
+
+
+def test_runs_go_to_another_store_and_come_out_as_the_same_table(engram, runs):
+    said = engram("export", "--runs", "a.runs")
+    assert (said.code, said.out) == (0, "wrote a.runs\n")
+    assert engram("import", "a.runs", "--store", "other").out == "a.runs: 4 runs taken in, 0 were here already\n"
+    assert engram("import", "engram-store", "--store", "other", "--json").json["engram-store"]["known"] == 4
+    tables = [engram("export", "--json", "--store", store).json["runs"] for store in ("engram-store", "other")]
+    assert tables[0] == tables[1]
+
+
+def test_an_experiment_goes_with_its_runs(engram):
+    words = ("--set", "widths=8", "--tasks", "2", "--jobs", "1")
+    engram("run", "split-digits", "--learner", "finetune,ewc", *words, "--save", "two.toml")
+    engram("export", "two.toml", "--runs", "a.runs")
+    assert engram("import", "a.runs", "--store", "other", "--json").json["a.runs"]["experiments"] == 1
+    here, there = (engram("show", "two.toml", "--store", store).out for store in ("engram-store", "other"))
+    assert here == there
+
+
+def test_mistakes_of_import_make_no_store(engram, tmp_path):
+    (tmp_path / "notes.txt").write_text("not ours")
+    for source, sentence in (("nothing", "there is no 'nothing' to import"), ("notes.txt", "'notes.txt' is damaged")):
+        said = engram("import", source)
+        assert (said.code, said.err.count("\n")) == (2, 1)
+        assert sentence in said.err
+    assert engram("import").code == 2

@@ -41,13 +41,18 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.runs,
     looking.show,
     exporting.export,
+    exporting.import_,
     report,
     training.resume,
     looking.clean,
     looking.check,
     data.redundancy,
 )
-_NAMES = {looking.list_: "list", answering.examine: "test"}  # words that mean something else in Python
+_NAMES = {
+    looking.list_: "list",
+    answering.examine: "test",
+    exporting.import_: "import",
+}  # words that mean something else in Python
 
 
 def _say_version(wanted: bool) -> None:

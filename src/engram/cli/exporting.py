@@ -1,4 +1,4 @@
-"""The command that takes results elsewhere: export."""
+"""The commands that take results elsewhere and bring them together: export, import."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ Parquet = Annotated[str, typer.Option("--parquet", metavar="FILE", help="The sam
 Latex = Annotated[str, typer.Option("--latex", metavar="FILE", help="A row a method, for a paper (package booktabs).")]
 EventFolder = Annotated[str, typer.Option("--tensorboard", metavar="DIR", help="Accuracies over time.")]
 MlflowPlace = Annotated[str, typer.Option("--mlflow", metavar="DIR|URI", help="Runs, settings and metrics.")]
+Runs = Annotated[str, typer.Option("--runs", metavar="FILE", help="Runs that are done, for 'engram import' elsewhere.")]
 Means = Annotated[bool, typer.Option("--means", help="A row a method also in --csv, --parquet, --json: mean, std, n.")]
 Metrics = Annotated[str, typer.Option("--metrics", metavar="NAME,..", help="Columns of --latex and --means.")]
 
@@ -47,6 +48,7 @@ def export(
     latex: Latex = "",
     tensorboard: EventFolder = "",
     mlflow: MlflowPlace = "",
+    runs: Runs = "",
     onnx: Onnx = "",
     means: Means = False,
     metrics: Metrics = "",
@@ -61,14 +63,15 @@ def export(
         model_to_onnx(keys or [], onnx, as_json)
         return
     files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
-    _check_places(files, folders, as_json)
+    _check_places({**files, "runs": runs}, folders, as_json)
     from engram.exports.writing import write_files
 
     names = _metrics(metrics)
     place = open_store(store, must_exist=True)
     records = _records(place, keys or [])
     rows, make_latex = _content(place, keys or [], records, names, means)
-    written = write_files(files, rows, make_latex) + _tracked(records, tensorboard, mlflow)
+    written = write_files(files, rows, make_latex) + _packed(place, records, runs)
+    written += _tracked(records, tensorboard, mlflow)
     if as_json:
         print_json({"methods" if means else "runs": rows, "written": written})
     for line in [] if as_json else written:
@@ -124,7 +127,9 @@ def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool)
     """Before anything is read or written: whether there is a place, no two are the same, and each can be written."""
     given = [place for place in [*files.values(), *folders.values()] if place]
     if not given and not as_json:
-        raise BadSetting("where to? Give --csv, --parquet or --latex FILE, --tensorboard or --mlflow DIR, or --json")
+        raise BadSetting(
+            "where to? Give --csv, --parquet, --latex or --runs FILE, --tensorboard or --mlflow DIR, or --json"
+        )
     twice = next((place for place in given if given.count(place) > 1), None)
     if twice is not None:
         raise BadSetting(f"{twice!r} is given twice; two kinds of results need two places")
@@ -144,6 +149,37 @@ def _records(place: Store, keys: list[str]) -> list[Record]:
     if not chosen:
         raise BadSetting(f"the store {place.folder} has no runs yet; 'engram run' makes one")
     return [record_of(entry, place) for entry in chosen]
+
+
+def _packed(place: Store, records: list[Record], runs: str) -> list[str]:
+    """The runs as another store takes them in."""
+    if not runs:
+        return []
+    from engram.parcel import export_runs
+
+    export_runs(place, runs, {record.key for record in records})
+    return [runs]
+
+
+def import_(
+    sources: Annotated[list[str], typer.Argument(help="Files that 'engram export --runs' made, or other stores.")],
+    store: Place = STORE,
+    as_json: Json = False,
+) -> None:
+    """Take in runs of other machines: they count as trained here.
+
+    A file comes in whole or not at all; runs that are done here already stay as they are.
+    """
+    from engram.parcel import import_runs, require_source
+
+    for source in sources:
+        require_source(source)
+    place = open_store(store)
+    found = {source: import_runs(place, source)._asdict() for source in sources}
+    if as_json:
+        print_json(found)
+    for source, counts in ({} if as_json else found).items():
+        say(f"{source}: {counts['runs']} runs taken in, {counts['known']} were here already")
 
 
 def _tracked(records: list[Record], tensorboard: str, mlflow: str) -> list[str]:

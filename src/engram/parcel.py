@@ -1,0 +1,94 @@
+"""Runs on their way from one store to another: what a store knows of runs that are done, in one file.
+
+    gzip of lines of JSON: a first one that says what it is, then a row a line as the store has it, with its digest
+
+What was trained on several machines comes together so, and a table can be looked at without training. Checkpoints stay
+behind: a node that has to be gone on from is grown again. Everything is checked before anything is written.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from engram import files
+from engram.errors import BadSetting, DamagedFile
+from engram.formats import VERSION
+from engram.store import Packed, Store, existing
+
+TITLE = "runs of engram"
+LINE_BYTES = 1 << 26  # the longest line that is read
+_SPOILT = (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError)
+
+
+class TakenIn(NamedTuple):
+    """What came into a store, and how many runs it had already."""
+
+    runs: int
+    known: int
+    nodes: int
+    experiments: int
+
+
+def export_runs(store: Store, file: str | os.PathLike[str], keys: Collection[str] | None = None) -> int:
+    """Write the runs with these keys that are done, or all that are, into a file. How many there were."""
+    done = [run["key"] for run in store.runs() if run["status"] == "done" and (keys is None or run["key"] in keys)]
+    if not done:
+        raise BadSetting(f"none of these runs in {store.folder} is done; 'engram runs' shows how they stand")
+    lines = [json.dumps({"title": TITLE, "format": VERSION})]
+    lines += (json.dumps(row, separators=(",", ":")) for row in store.packed(done))
+    files.write(Path(file), gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
+    return len(done)
+
+
+def import_runs(store: Store, source: str | os.PathLike[str]) -> TakenIn:
+    """Take in what is in such a file, or in another store. Runs that are done here already stay as they are."""
+    require_source(source)
+    rows = _of_store(source) if os.path.isdir(source) else _read(Path(source))
+    try:
+        return TakenIn(**store.take_in(rows))
+    except DamagedFile as error:
+        raise BadSetting(f"'{source}' is damaged ({error}); nothing of it was taken in, get it again") from error
+
+
+def require_source(source: str | os.PathLike[str]) -> None:
+    """Something to take in."""
+    if not os.path.exists(source):
+        raise BadSetting(f"there is no '{source}' to import; 'engram export --runs FILE' makes such a file")
+
+
+def _of_store(folder: str | os.PathLike[str]) -> Iterator[Packed]:
+    with closing(existing(folder)) as store:
+        yield from store.packed([run["key"] for run in store.runs() if run["status"] == "done"])
+
+
+def _read(path: Path) -> Iterator[Packed]:
+    """The rows of a file. That it is whole is known when it has been read to its end."""
+    files.require_regular(path)
+    try:
+        with gzip.open(path, "rb") as file:
+            header = json.loads(file.readline(LINE_BYTES))
+            if not isinstance(header, dict) or header.get("title") != TITLE:
+                raise ValueError("another title")
+            _check_format(path, header.get("format"))
+            while line := file.readline(LINE_BYTES):
+                table, raw, sha256 = json.loads(line)
+                yield table, raw, sha256
+    except _SPOILT as error:
+        why = getattr(error, "strerror", None) or error
+        raise BadSetting(
+            f"'{path}' is damaged, or none that 'engram export --runs' made ({why}); nothing of it was taken in"
+        ) from error
+
+
+def _check_format(path: Path, found: object) -> None:
+    if not isinstance(found, int) or found != VERSION:
+        raise BadSetting(
+            f"'{path}' is of format {found!r}, and this Engram reads {VERSION}; use the Engram that made it, or a newer"
+        )
