@@ -100,6 +100,22 @@ def test_candidates_of_different_searches_are_trained_once(
     assert beside.notes() == alone.notes()
 
 
+def test_screening_is_done_once_for_all_rates(make, teach, digits_lessons, snapshot, same_state, taken):
+    """It has a rate of its own, and so has the candidate with an adapter: only the others are trained again."""
+    settings, place, needed = {**PATIENT, **WIDE, "screen_steps": 40}, Shelf(), {}
+    before = snapshot(teach(make("mntdp-d", **settings), digits_lessons[:1]))
+    for rate, shelf in ((0.01, place), (0.02, place), (0.02, Shelf())):
+        learner = make("mntdp-d", **{**settings, "rate": rate})
+        learner.load(before)
+        taken.clear()
+        teach(shared(learner, shelf), digits_lessons[1:2])
+        needed[rate, shelf is place] = len(taken), snapshot(learner), learner.flops(), learner.notes()
+    (steps, state, *rest), (alone, expected, *others) = needed[0.02, True], needed[0.02, False]
+    assert steps <= alone - 40
+    assert same_state(state, expected)
+    assert rest == others
+
+
 @pytest.mark.parametrize("name", AS_FIRST)
 def test_first_tasks_are_trained_once(name, make, teach, digits_lessons, snapshot, same_state, taken):
     place, settings = Shelf(), PATIENT

@@ -82,8 +82,6 @@ class Search:
         wait for the best of them. `rows` are those that a new head begins with."""
         self.task, self._rows = task, rows.view(-1, self.library.features + 1)
         self.screened = [Before(Recipe("adapter", path), self._trunk, self._rows, self._screening) for path in screened]
-        for each in self.screened:
-            each.is_plain = False  # so few steps are sooner trained than found
         waiting = [plan for plan in plans if not plan.path and plan.kind != "branch"]
         self.candidates = [self._made(plan) for plan in plans if plan not in waiting]
         self.waiting = waiting if screened else []
