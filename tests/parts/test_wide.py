@@ -152,3 +152,71 @@ def test_screening_finds_the_task_that_looked_different(teach):
 
 def test_the_contract_holds_with_everything_tried():
     assert_learner("mntdp-d", settings={"search": "wide", "screen_steps": 2, "epochs": 2, "batch": 40})
+
+
+def repeated(digits_lessons, count):
+    """The first task again and again, each time with other samples."""
+    first = digits_lessons[0]
+    parts = [torch.arange(k, len(first.train), count + 1) for k in range(count + 1)]
+    return [replace(first, index=k, name=f"part {k}", train=first.train.take(rows)) for k, rows in enumerate(parts)]
+
+
+FRESH = {"epochs": 1, "batch": 10, "rate": 0.02, "sources": 1, "stop": "patience"}
+
+
+@pytest.fixture
+def many(make, teach, digits_lessons, snapshot, monkeypatch):
+    """A learner with seven past paths, and the lesson that comes next."""
+    lessons = repeated(digits_lessons, 7)
+    learner = make("mntdp-d", **FRESH)
+    with monkeypatch.context() as patch:
+        patch.setattr("engram.parts.search._merit", lambda each, score: -len(each.plan.path))  # everything new
+        teach(learner, lessons[:7])
+    assert len(learner.past_paths()) == 7
+    return snapshot(learner), lessons[7]
+
+
+def screening(make, many, **settings):
+    learner = make("mntdp-d", **FRESH, search="wide", screen_steps=8, **settings)
+    learner.load(many[0])
+    return learner
+
+
+@pytest.mark.parametrize("finalists, left", [(0, (7, 7, 7)), (9, (7, 7, 7)), (3, (7, 4, 3)), (1, (7, 4, 2))])
+def test_of_many_screened_paths_the_better_go_on(finalists, left, make, many):
+    learner = screening(make, many, finalists=finalists)
+    found = {}
+    for step in learner.learn(many[1]):
+        if learner.fit.screened:
+            found[step.done] = [(each.plan.path, each.score()) for each in learner.fit.screened]
+    assert tuple(len(found[step]) for step in (1, 2, 4)) == left
+    scores = dict(found[1])
+    assert {path for path, _ in found[8]} <= {*scores}
+    assert [path for path, _ in found[4]] == [path for path, _ in found[1] if path in dict(found[4])]  # in their order
+
+
+def test_who_is_left_behind_was_worse_and_has_cost_what_it_did(make, many):
+    everyone, few = screening(make, many), screening(make, many, finalists=1)
+    scores = {}
+    for learner in (everyone, few):
+        for step in learner.learn(many[1]):
+            if step.done == 2 and learner is everyone:
+                scores = {each.plan.path: each.score() for each in learner.fit.screened}
+            if step.done == 3 and learner is few:
+                stay = {each.plan.path for each in learner.fit.screened}
+    assert min(scores[path] for path in stay) >= max(scores[path] for path in scores.keys() - stay)
+    assert few.flops() < everyone.flops()
+
+
+@pytest.mark.parametrize("left_at", [1, 2, 3, 4, 5, 8, 9])
+def test_a_search_that_left_some_behind_goes_on_to_the_same_bits(left_at, make, many, snapshot, same_state, teach):
+    expected = teach(screening(make, many, finalists=2), many[1:])
+    learner = screening(make, many, finalists=2)
+    for step in learner.learn(many[1]):
+        if step.done >= left_at:
+            break
+    heir = make("mntdp-d", **FRESH, search="wide", screen_steps=8, finalists=2)
+    heir.load(snapshot(learner))
+    teach(heir, many[1:])
+    assert same_state(snapshot(heir), snapshot(expected))
+    assert heir.flops() == expected.flops()

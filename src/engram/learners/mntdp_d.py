@@ -44,7 +44,8 @@ class MntdpD(Modular):
         super().__init__(*args, **settings)
         self.wide = Wide(self._values(Wide), len(self.library.layers))
         values = self._values(Fit) | self._values(Stopping)
-        self.fit = Search(self.library, values, self.wide.adapter_rate, self.wide.screen_steps)
+        screening = (self.wide.adapter_rate, self.wide.screen_steps, self.wide.finalists)
+        self.fit = Search(self.library, values, *screening)
 
     def begin(self, lesson: Lesson) -> None:
         self.check(lesson)

@@ -94,7 +94,7 @@ MODELS: Mapping[str, Entrant] = {
     "HAT (Wide) * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT, wider=_WIDER),
     "DEN †": Entrant("den", families=("digits",), own=_GROWN, by_itself=True),
     "RCL †": Entrant("rcl", families=("digits",), own=_GROWN, by_itself=True),
-    WIDE: Entrant("mntdp-d", {"search": "wide"}, ("transfer", "long"), ours=True),
+    WIDE: Entrant("mntdp-d", {"search": "wide"}, ("transfer", "long"), own={"long": {"finalists": 8}}, ours=True),
 }
 # What the wide search is made of, one part at a time beside the paper's candidates.
 PARTS: Mapping[str, Mapping[str, Any]] = {

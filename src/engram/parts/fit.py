@@ -249,19 +249,22 @@ def require_finite(loss: float, name: str, step: int, rate: float) -> None:
 
 def lockstep(fits: Sequence[Fit]) -> Iterator[Step]:
     """Fit several networks to the same material, batch by batch, each until it stops by itself. Each takes the steps
-    that it would take alone; a batch is made once for all."""
+    that it would take alone; a batch is made once for all. One that is taken out of `fits` on the way is left there."""
     while True:
-        going = [fit for fit in fits if fit.step != fit.total]
-        yield Step(max(fit.step or 0 for fit in going or fits), max(fit.total for fit in fits))
-        if not going:
+        yield Step(max(fit.step or 0 for fit in _going(fits) or fits), max(fit.total for fit in fits))
+        if not _going(fits):
             return
-        for fit in going:
+        for fit in _going(fits):
             fit.meet()
-        going = [fit for fit in going if fit.step != fit.total]
+        going = _going(fits)
         if going:
             x, y = going[0].next_batch()
         for fit in going:
             fit.take(x, y)
+
+
+def _going(fits: Sequence[Fit]) -> list[Fit]:
+    return [fit for fit in fits if fit.step != fit.total]
 
 
 class Plain:

@@ -1,8 +1,8 @@
 """Candidates for a task's path, compared on the same batches: what is frozen of them is computed once.
 
 First, where there is something to screen, an adapter is fitted for a few steps before each of several paths; the one
-that gets on best is the source of the plans that wait for it. Then all candidates are fitted in lockstep, each until it
-stops by itself.
+that gets on best is the source of the plans that wait for it; of many the worse may be left on the way. Then all
+candidates are fitted in lockstep, each until it stops by itself.
 """
 
 from __future__ import annotations
@@ -28,9 +28,16 @@ TRAINED = {"branch": Branch, "warm": Branch, "front": Before, "adapter": Before}
 class Search:
     """What a `GradientLearner` sees as one fit."""
 
-    def __init__(self, library: Library, values: Mapping[str, Any], adapter_rate: float = 0.0, screen_steps: int = 0):
-        """`values` are the settings of every fit; those of adapters have a rate of their own."""
-        self.library, self.values = library, values
+    def __init__(
+        self,
+        library: Library,
+        values: Mapping[str, Any],
+        adapter_rate: float = 0.0,
+        screen_steps: int = 0,
+        finalists: int = 0,
+    ):
+        """`values` are the settings of every fit; those of adapters have a rate of their own. See `Wide`."""
+        self.library, self.values, self._finalists = library, values, finalists
         self._adapting = {**values, "rate": adapter_rate}
         self._screening = {**self._adapting, "stop": "no", "iterations": screen_steps}
         self.stopping = Stopping(values)
@@ -40,6 +47,7 @@ class Search:
     def _clear(self) -> None:
         self.walk, self._trunk = PathWalk(self.library), PathWalk(self.library)  # the second for training alone
         self.screened: list[Before] = []
+        self._entered = 0  # of them at the beginning
         self.waiting: list[Recipe] = []  # for the path that screening finds
         self.candidates: list[TrainedCandidate | Ready] = []
         self.task: int | None = None  # for which a path is looked for
@@ -82,6 +90,7 @@ class Search:
         wait for the best of them. `rows` are those that a new head begins with."""
         self.task, self._rows = task, rows.view(-1, self.library.features + 1)
         self.screened = [Before(Recipe("adapter", path), self._trunk, self._rows, self._screening) for path in screened]
+        self._entered = len(self.screened)
         waiting = [plan for plan in plans if not plan.path and plan.kind != "branch"]
         self.candidates = [self._made(plan) for plan in plans if plan not in waiting]
         self.waiting = waiting if screened else []
@@ -115,11 +124,28 @@ class Search:
     def run(self) -> Iterator[Step]:
         if self.screened:
             longest = max(candidate.fit.planned for candidate in self.trained)
-            for step in lockstep([candidate.fit for candidate in self.screened]):
+            fits = [candidate.fit for candidate in self.screened]
+            for step in lockstep(fits):
+                self._leave_the_worst(step)
+                fits[:] = [candidate.fit for candidate in self.screened]
                 yield Step(step.done, step.total + longest)
             self._decide()
         for step in lockstep([candidate.fit for candidate in self.trained]):
             yield Step(self._ahead + step.done, self._ahead + step.total)
+
+    def _leave_the_worst(self, step: Step) -> None:
+        """After a quarter of the steps half of the screened paths go on, after half of them a quarter. Who is at such a
+        step again, because it was left there, finds that they have gone."""
+        share = {step.total // 4: 2, step.total // 2: 4}.get(step.done)
+        if not self._finalists or share is None:
+            return
+        stay = max(self._finalists, -(-self._entered // share))
+        if len(self.screened) > stay:
+            scores = {each.plan.path: each.score() for each in self.screened}
+            best = sorted(self.screened, key=lambda each: -scores[each.plan.path])[:stay]
+            gone = [each for each in self.screened if each not in best]
+            self._spent += sum(each.operations + each.fit.operations for each in gone)
+            self.screened = [each for each in self.screened if each in best]
 
     def _decide(self) -> None:
         """Of the screened paths the best, of equal ones the first, is what the waiting plans are made with."""
@@ -178,6 +204,7 @@ class Search:
             "task": self.task,
             "rows": len(self._rows),
             "screened": [candidate.plain() for candidate in self.screened],
+            "entered": self._entered,
             "waiting": [list(plan) for plan in self.waiting],
             "candidates": [candidate.plain() for candidate in self.candidates],
             "counted": self._counted if self.held_out is None else self.held_out.counted,
@@ -194,6 +221,7 @@ class Search:
         rows = torch.zeros(plain["rows"], self.library.features + 1)
         self.begin(plain["task"], plans, rows, [plan.path for plan in screened])
         self.waiting = [_plan(each) for each in plain["waiting"]]
+        self._entered = plain.get("entered", self._entered)
         for group, members in (("screened", self.screened), ("candidate", self.candidates)):
             for number, (candidate, own) in enumerate(zip(members, groups[group], strict=True)):
                 candidate.load(take_out(tensors, f"{group}.{number}."), own)

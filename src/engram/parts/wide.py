@@ -36,6 +36,13 @@ class Wide:
     # on the last task of a small ctrl-in (one seed) rates from 0.01 to 0.1 did equally well
     adapter_rate = setting(0.03, "size of a step of adapters", above=0, late=True)
     screen_steps = setting(40, "steps for which a path is tried", at_least=1, late=True)
+    finalists = setting(
+        0,
+        "with many past paths to screen, the better half of them goes on after a quarter of the steps and a quarter of "
+        "them after half, but at least so many; 0: all of them are tried to the end",
+        at_least=0,
+        late=True,
+    )
 
     def __init__(self, values: Mapping[str, Any], layers: int):
         """`layers` of a whole path."""
