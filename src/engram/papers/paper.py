@@ -87,17 +87,29 @@ ByLabel = Mapping[str, Answer]
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that is true or false of the answers, by their labels."""
+    """A sentence that is true or false of the answers, by their labels; `among` says of whom, where that depends on
+    which rows are there."""
 
     text: str
     holds: Callable[[ByLabel], bool]
+    among: Callable[[ByLabel], str] = lambda answers: ""
 
     def verdict(self, answers: ByLabel) -> Verdict:
-        """Held, not held, or unknown where only some of the rows were asked for."""
+        """Held, not held, or unknown where a row is missing that it is about."""
         try:
-            return Verdict(self.text, "held" if self.holds(answers) else "NOT held")
-        except KeyError:
-            return Verdict(self.text, "unknown")
+            found = "held" if self.holds(answers) else "NOT held"
+        except KeyError as missing:
+            return Verdict(self.text, "unknown", f"{_named(missing.args[0])} is not there")
+        return Verdict(self.text, found, self.among(answers))
+
+
+def _named(missing: object) -> str:
+    """A row by its label, or by the parts that it is looked up by.
+
+    >>> _named(("fc", "d5-5a", "")), _named("EWC")
+    ('fc d5-5a', 'EWC')
+    """
+    return " ".join(str(part) for part in missing if part) if isinstance(missing, tuple) else str(missing)
 
 
 def at_least(label: str, value: float, metric: str = "average_accuracy") -> Claim:
@@ -118,7 +130,7 @@ class Experiment:
     columns: tuple[Column, ...]
     questions: tuple[Question, ...]
     claims: tuple[Claim, ...] = ()
-    figure: Callable[[Sequence[Answer]], Drawing] | None = None
+    figure: Callable[[Sequence[Answer]], Drawing | None] | None = None
     about: str = ""
     ours: bool = False  # a search of our own beside the paper, with a page of its own: only by its name
 

@@ -10,12 +10,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from engram.errors import BadSetting
 from engram.learners import learner_settings
 from engram.papers.cross_table import Cell, by_cell
 from engram.papers.paper import Answer, Experiment, Paper
 from engram.papers.shown_table import ShownTable
 from engram.papers.veniat2021_claims import claims_of, remarks
-from engram.papers.veniat2021_figures import along, bars, path_table, paths, radar
+from engram.papers.veniat2021_figures import along, bars, left_out, path_table, paths, radar
 from engram.papers.veniat2021_models import (
     ABLATION,
     AGAIN,
@@ -37,7 +38,18 @@ from engram.papers.veniat2021_models import (
     network_settings,
     plain,
 )
-from engram.papers.veniat2021_tables import DETAILS, TOTALS, ablation_table, published, stream_table, total_table
+from engram.papers.veniat2021_tables import (
+    AVERAGE,
+    DETAILS,
+    FORGETTING,
+    SPEED,
+    TOTALS,
+    UNRELATED,
+    ablation_table,
+    published,
+    stream_table,
+    total_table,
+)
 from engram.papers.veniat2021_tables import STANDARD as STANDARD_COLUMNS
 from engram.papers.veniat2021_words import BEYOND, FALL, LONG, NORMALISED, about, caveats
 from engram.reports.content import Column, Table
@@ -89,17 +101,17 @@ class _Cells:
 
     def parts(self) -> tuple[Cell, ...]:
         """MNTDP-D with one part of the wide search, and with all of them."""
-        base = MODULAR + ALEXNET * self.scale.alexnet
-        variants = {base: {}, **{f"{MODULAR} + {name}": changes for name, changes in PARTS.items()}}
-        variants[WIDE] = MODELS[WIDE].settings
-        alone = {INDEPENDENT + ALEXNET * self.scale.alexnet: MODELS[INDEPENDENT]}
+        mark = ALEXNET * self.scale.alexnet
+        variants = {MODULAR + mark: {}, **{f"{MODULAR}{mark} + {name}": changes for name, changes in PARTS.items()}}
+        variants[WIDE + mark] = MODELS[WIDE].settings
+        alone = {INDEPENDENT + mark: MODELS[INDEPENDENT]}
         found = alone | {name: replace(MODELS[MODULAR], settings=changes) for name, changes in variants.items()}
         return tuple(self.cell(name, model, stream) for stream in self.scale.shown for name, model in found.items())
 
     def cell(self, label: str, model: Entrant, stream: str, instance: int = 1) -> Cell:
         place = STREAMS[stream]
         table, variant = place.table, f"instance {instance}" if instance > 1 else ""
-        beside = {measure.column.metric: published(table, label, measure) for measure in DETAILS}
+        beside = {m.column.metric: published(table, label, m) for m in (AVERAGE, FORGETTING, SPEED)}
         return Cell(
             " ".join(filter(None, (label, stream, variant))),
             {**self.stream(stream), **self.learner(label, model, stream, instance)},
@@ -167,11 +179,17 @@ def _data_is_here(stream: str) -> bool:
     return all(is_here(role) or is_here(ROLES[role].stand_in) for role in _roles(stream))
 
 
-METRICS = tuple(Column(measure.column.metric, measure.column.metric) for measure in DETAILS)
+# Of single rows; what compares them with others is in the tables.
+METRICS = tuple(Column(m.column.metric, m.column.metric) for m in (AVERAGE, FORGETTING, SPEED))
 view = partial(ShownTable, columns=METRICS)
 
 
 def _experiments(tier: str, dataset: str | None) -> Sequence[Experiment]:
+    if dataset is not None:
+        raise BadSetting(
+            f"--dataset {dataset} cannot be had: the streams of veniat2021 are made of several datasets; 'engram run "
+            "ctrl-minus --set datasets=NAME+NAME+…' takes others"
+        )
     cells, claims = _Cells(tier), claims_of(tier)
     found = [*_transfer(cells), *_standard(cells), *_long(cells), *_searches(cells)]
     return [replace(experiment, claims=claims[experiment.name]) for experiment in found]
@@ -186,18 +204,22 @@ def _transfer(cells: _Cells) -> list[Experiment]:
             "fig1",
             "Figure 1: all dimensions",
             questions=every,
-            shown=total_table(sizes),
+            whole=lambda answers: total_table(sizes)(answers)[0],
             figure=radar,
             about=NORMALISED,
+            remarks=left_out,
         ),
-        *(_of_stream(cells, stream, DETAILS, ours=stream not in cells.scale.shown) for stream in TRANSFER),
+        *(
+            _of_stream(cells, s, UNRELATED if s == "S_pl" else DETAILS, ours=s not in cells.scale.shown)
+            for s in TRANSFER
+        ),
         view("paths", "Figures 7 and 8: paths", questions=searched, shown=path_table, figure=paths),
     ]
 
 
 def _of_stream(cells: _Cells, stream: str, measures: Sequence[Any], **more: Any) -> Experiment:
-    table, alexnet = STREAMS[stream].table, cells.scale.alexnet
-    more |= {"remarks": remarks(stream, table, alexnet)} if cells.tier in ("alexnet", "paper") else {}
+    table = STREAMS[stream].table
+    more |= {"remarks": remarks(stream, table, cells.tier)} if cells.tier in ("alexnet", "paper") else {}
     shown = stream_table(stream, measures, cells.tier in ("alexnet", "paper"))
     title = f"Table {table.removeprefix('table')}: {stream}"
     return view(table, title, questions=cells.of(stream), shown=shown, **more)
@@ -218,7 +240,7 @@ def _both(answers: Sequence[Answer]) -> list[Table]:
 
 def _long(cells: _Cells) -> list[Experiment]:
     by_name: dict[str, Any] = {"ours": cells.tier != "quick", "about": LONG}
-    questions, shown = cells.of("S_long"), stream_table("S_long", TOTALS, cells.tier == "paper")
+    questions, shown = cells.of("S_long"), stream_table("S_long", TOTALS, cells.tier == "paper", "table2")
     return [
         view("table2", "Table 2: the long stream", questions=questions, shown=shown, **by_name),
         _of_stream(cells, "S_long", STANDARD_COLUMNS, **by_name),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -10,7 +11,7 @@ from engram.metrics import spread
 from engram.papers.cross_table import Cells, by_cell
 from engram.papers.paper import Answer, ByLabel, Claim
 from engram.papers.veniat2021_figures import path_of, reused
-from engram.papers.veniat2021_models import AGAIN, INDEPENDENT, MODELS, MODULAR, STANDARD, TRANSFER, WIDE
+from engram.papers.veniat2021_models import AGAIN, ALEXNET, INDEPENDENT, MODELS, MODULAR, STANDARD, TRANSFER, WIDE
 from engram.papers.veniat2021_tables import (
     AVERAGE,
     COMPUTE,
@@ -21,6 +22,7 @@ from engram.papers.veniat2021_tables import (
     first,
     last,
     models,
+    number,
     over_streams,
     pairs,
     published,
@@ -32,6 +34,7 @@ from engram.papers.veniat2021_tables import (
 CLAIMING = ("small", "paper")
 SHARE, LITTLE, CLEARLY = 0.8, -0.05, 0.1
 MODULES = 6  # of seven
+ALL, RESNETS = "the paper's learners", "the paper's learners with the ResNet"
 NEVER_FORGETS = (INDEPENDENT, "New-head freeze", "New-leg freeze", "PNN", "MNTDP-S", "MNTDP-S (k=all)", MODULAR, WIDE)
 LONG_ORDER = (
     MODULAR,
@@ -50,9 +53,9 @@ def claims_of(tier: str) -> Mapping[str, tuple[Claim, ...]]:
     return _CLAIMS if tier in CLAIMING else defaultdict(tuple)
 
 
-def _said(text: str, holds: Callable[[Cells], bool]) -> Claim:
-    """A sentence about learners on streams."""
-    return Claim(text, lambda rows: holds(_cells(rows)))
+def _said(text: str, holds: Callable[[Cells], bool], among: Callable[[Cells], str] = lambda cells: "") -> Claim:
+    """A sentence about learners on streams; `among` names those that are there, where not all need to be."""
+    return Claim(text, lambda rows: holds(_cells(rows)), lambda rows: among(_cells(rows)))
 
 
 def _cells(rows: ByLabel) -> Cells:
@@ -63,7 +66,7 @@ def _mean(cells: Cells, model: str, measure: Measure) -> float:
     """Over the five transfer streams."""
     found = over_streams(cells, model, measure)
     if found is None or len(transfer_streams(cells)) < len(TRANSFER):
-        raise KeyError(model)
+        raise KeyError(f"{model} on all five streams")
     return found.mean
 
 
@@ -71,6 +74,8 @@ def _possible(cells: Cells, stream: str) -> float:
     """What knowing the first task can bring on the last: the accuracy that was reached on the first, less what a
     network of its own reaches on the last."""
     found = [first(p.record) - last(p.alone) for p in pairs(cells, MODULAR, stream) if p.alone is not None]
+    if not found:
+        raise KeyError((INDEPENDENT, stream))
     return spread(found)["mean"]
 
 
@@ -98,29 +103,66 @@ def unharmed(stream: str) -> Claim:
 
 
 def _reuses(cells: Cells) -> bool:
-    found = [pair.record for pair in pairs(cells, MODULAR, "S-")]
+    found = [path_of(pair.record) for pair in pairs(cells, MODULAR, "S-")]
+    if not all(found) or not found:
+        raise KeyError((MODULAR, "S-"))
+    return all(reused(newest, earlier) >= MODULES for *earlier, newest in found)
+
+
+def _rivals(cells: Cells, model: str, streams: Sequence[str], network: str) -> list[str]:
+    """The paper's other learners that are there on all these streams: all, or those with the ResNet."""
+    known = [m for m in models(cells) if m in MODELS and m != model and not MODELS[m].ours]
+    found = [
+        m for m in known if all((m, stream, "") in cells for stream in streams) and (network == ALL or ALEXNET not in m)
+    ]
     if not found:
-        raise KeyError(MODULAR)
-    return all(reused(newest, earlier) >= MODULES for *earlier, newest in map(path_of, found))
+        raise KeyError(f"another learner on {', '.join(streams)}")
+    return found
 
 
-def _best_on(cells: Cells) -> int:
-    """On how many streams no other of the paper's learners that are there is as good as MNTDP-D."""
-    others = [model for model in models(cells) if model in MODELS and model != MODULAR and not MODELS[model].ours]
+def _best_on(cells: Cells, network: str) -> int:
+    """On how many streams no other learner is as good as MNTDP-D."""
+    others = _rivals(cells, MODULAR, TRANSFER, network)
     return sum(
         value(cells, MODULAR, stream, AVERAGE) > max(value(cells, other, stream, AVERAGE) for other in others)
         for stream in TRANSFER
     )
 
 
+def _of_rivals(model: str, streams: Sequence[str], network: str) -> Callable[[Cells], str]:
+    """How many of the paper's learners are compared, where that is not all."""
+
+    def said(cells: Cells) -> str:
+        there = len(_rivals(cells, model, streams, network))
+        every = [m for m, e in MODELS.items() if "transfer" in e.families and not e.ours and m != model]
+        total = len([m for m in every if network == ALL or ALEXNET not in m])
+        return "" if there == total else f"of {total} others {there} are there"
+
+    return said
+
+
+def best_of(network: str, published_on: str) -> Claim:
+    return _said(
+        f"MNTDP-D has the best A of {network} on at least four streams (published: on {published_on})",
+        lambda cells: _best_on(cells, network) >= 4,
+        _of_rivals(MODULAR, TRANSFER, network),
+    )
+
+
+def _who_never_forgets(cells: Cells) -> list[str]:
+    return [model for model in models(cells) if model in NEVER_FORGETS]
+
+
 def _never_forget(cells: Cells) -> bool:
     there = [(model, stream) for model, stream, _ in cells if model in NEVER_FORGETS]
+    if not there:
+        raise KeyError("any of them")
     return all(FORGETTING.read(pair) == 0 for key in there for pair in pairs(cells, *key))
 
 
 def _is_best(model: str, stream: str, measure: Measure) -> Callable[[Cells], bool]:
     def holds(cells: Cells) -> bool:
-        others = [other for other in models(cells) if other in MODELS and not MODELS[other].ours]
+        others = _rivals(cells, model, [stream], ALL)
         return value(cells, model, stream, measure) >= max(value(cells, other, stream, measure) for other in others)
 
     return holds
@@ -130,7 +172,7 @@ def _in_order(cells: Cells) -> bool:
     """Of the learners that were trained, at least three."""
     there = [model for model in LONG_ORDER if model in models(cells)]
     if len(there) < 3:
-        raise KeyError("S_long")
+        raise KeyError("a third learner")
     means = [value(cells, model, "S_long", AVERAGE) for model in there]
     return all(better > worse for better, worse in pairwise(means))
 
@@ -151,15 +193,22 @@ def _grows(model: str) -> Claim:
 
 _TRANSFER_CLAIMS = (
     *map(transfers, AGAIN),
-    Claim(f"S-: the last task of MNTDP-D reuses at least {MODULES} modules of 7", lambda rows: _reuses(_cells(rows))),
+    _said(f"S-: the last task of MNTDP-D reuses at least {MODULES} modules of 7", _reuses),
     *map(unharmed, ("S_pl", "S+")),
     _said("Finetune forgets: F at most −0.25 on average", lambda cells: _mean(cells, "Finetune", FORGETTING) <= -0.25),
+    best_of(RESNETS, "all five"),
+    best_of(ALL, "two"),
     _said(
-        "MNTDP-D has the best A of the paper's learners on at least four streams", lambda cells: _best_on(cells) >= 4
+        "F is exactly 0 for Independent, frozen New-head and New-leg, PNN and MNTDP",
+        _never_forget,
+        lambda cells: f"there are {', '.join(_who_never_forgets(cells))}",
     ),
-    _said("F is exactly 0 for Independent, frozen New-head and New-leg, PNN and MNTDP", _never_forget),
     *map(remembered, AGAIN),
-    _said("S_in: New-leg freeze has the highest T of the paper's learners", _is_best("New-leg freeze", "S_in", GAIN)),
+    _said(
+        "S_in: New-leg freeze has the highest T of the paper's learners",
+        _is_best("New-leg freeze", "S_in", GAIN),
+        _of_rivals("New-leg freeze", ["S_in"], ALL),
+    ),
     _said(
         f"S_pl: T of EWC and New-head freeze is at most {-CLEARLY:g}",
         lambda cells: all(value(cells, m, "S_pl", GAIN) <= -CLEARLY for m in ("EWC †", "New-head freeze")),
@@ -182,7 +231,11 @@ _BEYOND = (
     ),
 )
 _LONG = (
-    _said("by A the learners rank " + " > ".join(LONG_ORDER) + ", as far as they are there", _in_order),
+    _said(
+        "by A the learners rank " + " > ".join(LONG_ORDER) + ", as far as they are there",
+        _in_order,
+        lambda cells: f"there are {', '.join(model for model in LONG_ORDER if model in models(cells))}",
+    ),
     _said(
         "MNTDP-D keeps less than 0.6 of what Independent keeps",
         lambda cells: value(cells, MODULAR, "S_long", SIZE) < 0.6,
@@ -202,22 +255,29 @@ _CLAIMS: Mapping[str, tuple[Claim, ...]] = defaultdict(
 FAR = 0.06
 
 
-def remarks(stream: str, table: str, alexnet: bool) -> Callable[[Sequence[Answer]], list[str]]:
+def remarks(stream: str, table: str, tier: str) -> Callable[[Sequence[Answer]], list[str]]:
     """A note for every learner whose A is more than 0.06 from the published one, with what is known about why."""
 
     def noted(answers: Sequence[Answer]) -> list[str]:
         cells = by_cell(answers)
         return [
-            f"{model} on {stream}: A {ours:.2f}, published {beside:.2f}. {_reason(model, table, alexnet)}"
+            f"{model} on {stream}: A {ours:.2f}, published {beside:.2f}. {_reason(model, table, tier)}"
             for model in models(cells)
-            for ours, beside in [(value(cells, model, stream, AVERAGE), published(table, model, AVERAGE))]
+            for ours, beside in [(_average(cells, model, stream), published(table, model, AVERAGE))]
             if beside is not None and abs(ours - beside) > FAR
         ]
 
     return noted
 
 
-def _reason(model: str, table: str, alexnet: bool) -> str:
-    if alexnet and model not in published_rows(table):
+def _average(cells: Cells, model: str, stream: str) -> float:
+    found = number(cells, model, stream, AVERAGE, False)
+    return math.nan if found is None else found.mean
+
+
+def _reason(model: str, table: str, tier: str) -> str:
+    if tier == "paper":
+        return "Other draws of classes; datasets that stand in for others are in the title."
+    if model not in published_rows(table):
         return "The published number is the ResNet's."
     return "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."

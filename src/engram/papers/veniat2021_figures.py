@@ -28,19 +28,38 @@ from engram.reports.summary import done
 ACCURACY, KEPT = "accuracy on the tasks so far", "memory (1: the most that any of them keeps)"
 
 
-def radar(answers: Sequence[Answer]) -> Radar:
-    """Figures 1 and 6. The paper does not say how its axes are normalised: here the worst of the learners that are
-    compared is in the middle and the best on the rim; of memory and operations that is the least, and they are
-    compared by their logarithms."""
-    cells = by_cell(answers)
-    found = {model: _dimensions(cells, model) for model in models(cells)}
-    whole = {model: values for model, values in found.items() if not any(map(math.isnan, values.values()))}
-    axes = list(next(iter(whole.values()), {}))
+FEWEST = 3  # learners of which it can be said who is best and who is worst
+
+
+def radar(answers: Sequence[Answer]) -> Radar | None:
+    """Figures 1 and 6, of the learners that were trained on all streams that are there. The paper does not say how its
+    axes are normalised: here the worst of the learners that are compared is in the middle and the best on the rim; of
+    memory and operations that is the least, and they are compared by their logarithms."""
+    whole = _whole(answers)
+    if len(whole) < FEWEST:
+        return None
+    axes = list(next(iter(whole.values())))
     lines = {
         model: [_place(values[axis], [v[axis] for v in whole.values()]) for axis in axes]
         for model, values in whole.items()
     }
     return Radar(tuple(axes), lines)
+
+
+def left_out(answers: Sequence[Answer]) -> list[str]:
+    """Who is not in that figure, and why."""
+    whole = _whole(answers)
+    missing = [model for model in models(by_cell(answers)) if model not in whole]
+    if len(whole) < FEWEST:
+        return [f"No figure: fewer than {FEWEST} learners were trained on all of these streams."]
+    return [f"Not in the figure, because a stream is missing: {', '.join(missing)}."] if missing else []
+
+
+def _whole(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
+    """The learners of which every dimension is known."""
+    cells = by_cell(answers)
+    found = {model: _dimensions(cells, model) for model in models(cells)}
+    return {model: values for model, values in found.items() if not any(map(math.isnan, values.values()))}
 
 
 def _dimensions(cells: Cells, model: str) -> dict[str, float]:
@@ -135,11 +154,13 @@ def path_table(answers: Sequence[Answer]) -> list[Table]:
 
 
 def paths(answers: Sequence[Answer]) -> Paths:
-    """Figures 7 and 8, and the same for other streams: of the first seed."""
+    """Figures 7 and 8, and the same for other streams: of the first seed. What several searches found is drawn once."""
+    named: dict[str, list[str]] = {}
     graphs: dict[str, Mapping[str, Sequence[int]]] = {}
     for answer in answers:
         for record in done(answer.records)[:1]:
-            found = path_of(record)
+            found = {f"task {k}": path for k, path in enumerate(path_of(record), 1)}
             if found:
-                graphs[answer.question.label] = {f"task {k}": path for k, path in enumerate(found, 1)}
-    return Paths(graphs)
+                named.setdefault(str(found), []).append(answer.question.label)
+                graphs[str(found)] = found
+    return Paths({", ".join(labels): graphs[key] for key, labels in named.items()})

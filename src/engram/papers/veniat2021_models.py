@@ -65,8 +65,8 @@ _EVERYWHERE = ("transfer", "classes", "digits", "long")
 _SHARED = {"freeze_bn_stats": True}
 _TRAINED_ON = {"trunk": "finetune", **_SHARED}
 # Fisher information and heads as in the released configurations; of permuted digits all tasks have the same outputs.
-_EWC = {"heads": "per-task", "fisher_samples": 1024, **_SHARED}
-_ONE_HEAD = {"digits": {"heads": "growing"}}
+_EWC = {"heads": "per-task", "fisher": "predicted", "fisher_samples": 1024, **_SHARED}
+_ONE_HEAD = {"digits": {"heads": "growing", "fisher": "empirical", "fisher_samples": 1000}}
 _REPLAY = {"memory": 15, **_SHARED}
 _FULLER = {"digits": {"memory": 25, "heads": "growing"}}
 _GROWN = {"digits": {"widths": "312-128"}}  # the network of their papers
@@ -105,14 +105,14 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "ridge": {"ridge": True},
 }
 # The ablation of section 5.3, with what is published about it: how much Δ between the first and the last task falls.
+# Of all sources the paper says only that they do as well as the nearest.
 ABLATION: Mapping[str, Mapping[str, Any]] = {
     "k = all": {"sources": 0},
     "random prior": {"prior": "random"},
     "3 modules": {"modules": 3},
     "10 modules": {"modules": 10},
 }
-FALLS = {("k = all", "S-"): 0.0, ("k = all", "S_out"): 0.0}
-FALLS |= {("random prior", "S-"): -0.2, ("random prior", "S_out"): -0.3}
+FALLS = {("random prior", "S-"): -0.2, ("random prior", "S_out"): -0.3}
 FALLS |= {("3 modules", "S_out"): -0.1, ("10 modules", "S_out"): 0.0}
 
 

@@ -60,10 +60,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, and whether it is held, NOT held, or unknown."""
+    """A claim, and whether it is held, NOT held, or unknown; and why: what is missing, or who is compared."""
 
     claim: str
     verdict: str
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def _own_settings(sections: Sequence[Section], common: Mapping[str, Any]) -> lis
 
 
 def _section(section: Section, figure: list[str], settings: list[str]) -> list[str]:
-    verdicts = [f"- {verdict.claim}: **{verdict.verdict}**" for verdict in section.verdicts]
+    verdicts = [f"- {v.claim}: **{v.verdict}**{f' ({v.why})' if v.why else ''}" for v in section.verdicts]
     notes = [f"- {note}" for note in section.notes]
     return [
         f"## {section.title}",
