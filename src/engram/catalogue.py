@@ -119,7 +119,15 @@ def metrics() -> list[dict[str, Any]]:
 def papers() -> list[dict[str, Any]]:
     from engram.papers import PAPERS
 
-    return [{"name": paper.name, "help": paper.title, "tiers": list(paper.tiers)} for paper in PAPERS.values()]
+    return [
+        {
+            "name": paper.name,
+            "help": paper.title,
+            "tiers": list(paper.tiers),
+            "experiments": [experiment.name for experiment in paper.experiments(paper.tiers[-1], None)],
+        }
+        for paper in PAPERS.values()
+    ]
 
 
 LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {

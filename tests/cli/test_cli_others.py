@@ -87,3 +87,28 @@ def test_paper_writes_page_table_and_figure(engram, tmp_path):
     assert [line["learner"] for line in table["lines"]] == ["online-ewc", "si"]
     assert table["claims"] == []
     assert engram(*words[:2], "table", *words[2:], "--json").json == found
+
+
+def test_paper_shows_what_is_known_and_trains_nothing(engram, monkeypatch, tmp_path):
+    words = ("paper", "permuted-mnist", "--tier", "quick", "--seeds", "0", "--jobs", "1")
+    assert engram(*words, "--known").code == 2  # there is no store
+    engram(*words, "--only", "SI")
+    monkeypatch.setattr("engram.tree._learn", None)  # which would fail
+    whole = engram(*words, "--known", "--write", "pages", "--json").json
+    assert [line["method"] for line in whole["experiments"][0]["lines"]] == ["SI"]
+    page = (tmp_path / "pages/permuted-mnist.md").read_text(encoding="utf-8")
+    assert "engram paper permuted-mnist --tier quick --known --seeds 0" in page
+    said = engram("paper", "permuted-mnist", "--seeds", "7", "--known")
+    assert (said.code, said.err) == (
+        2,
+        "engram: none of these runs is in engram-store; leave --known out to train them\n",
+    )
+
+
+def test_paper_tells_what_stands_in(engram, monkeypatch):
+    monkeypatch.setattr("engram.cli.training.show_plan", lambda *_: None)
+    words = ("paper", "veniat2021", "table13", "--tier", "quick", "--only", "Independent", "--plan")
+    said = engram(*words)
+    assert said.code == 0
+    assert "digits stands in for cifar10" in said.err or "dtd37 stands in for dtd" in said.err
+    assert engram("paper", "permuted-mnist", "--plan").err == ""

@@ -131,16 +131,26 @@ def _table_object(table: Table) -> list[dict[str, Any]]:
 
 def print_section(section: Section, tier: str) -> None:
     """Tables with ours beside the published values, and every claim as held or not."""
-    from engram.reports.cells import brief
+    from engram.reports.cells import brief, fitting
     from engram.reports.tables import print_rows
 
     for table in section.tables:
-        header, *rows = brief(table)
-        print_rows(console(), f"{section.title} ({tier} tier): {table.title or 'published / ours'}", header, rows)
+        for number, (header, *rows) in enumerate(fitting(brief(table), len(table.names), console().width)):
+            title = f"{section.title} ({tier} tier): {table.title or 'published / ours'}"
+            print_rows(console(), title if number == 0 else f"{section.title}, continued", header, rows)
     for note in section.notes:
         say(f"    note  {note}")
     for verdict in section.verdicts:
-        say(f"{verdict.verdict:>8}  {verdict.claim}")
+        say(f"{verdict.verdict:>8}  {verdict.claim}{f' ({verdict.why})' if verdict.why else ''}")
+
+
+def say_more(paragraphs: list[str]) -> None:
+    """What a reader of tables wants to know, for people alone."""
+    from engram.reports.tables import print_wrapped
+
+    for paragraph in filter(None, paragraphs):
+        console().print()
+        print_wrapped(console(), paragraph)
 
 
 def print_records(records: list[Record], store: str) -> None:

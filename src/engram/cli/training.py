@@ -35,11 +35,12 @@ from engram.cli.output import (
     print_json,
     print_section,
     say,
+    say_more,
     warn,
 )
 from engram.cli.planning import show_plan
 from engram.cli.report import Out, write_report
-from engram.errors import EngramError, Stopped
+from engram.errors import BadSetting, EngramError, Stopped
 
 if TYPE_CHECKING:
     from engram.record import Record
@@ -79,7 +80,10 @@ def demo(
 
 def paper(
     name: Annotated[str, typer.Argument(help="A published result; see 'engram list papers'.")],
-    experiment: Annotated[str | None, typer.Argument(help="One of its tables or figures; all by default.")] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Argument(help="One of its tables or figures ('engram list papers NAME'); its page by default."),
+    ] = None,
     tier: Annotated[
         str,
         typer.Option("--tier", metavar="NAME", help="quick: seconds on small data; small, if it has one; paper: all."),
@@ -99,6 +103,7 @@ def paper(
     write: Annotated[
         str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
     ] = "",
+    known: Annotated[bool, typer.Option("--known", help="Train nothing: show the rows that the store has.")] = False,
     jobs: Jobs = 0,
     engine: Engine = "processes",
     ray_address: RayAddress = None,
@@ -121,19 +126,28 @@ def paper(
     asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
     if plan:
+        tell_stand_ins(every_run)
         show_plan(every_run, store, workers(every_run, jobs), as_json)
         return
-    records = iter(execute(every_run, store, jobs, engine, ray_address))
-    answers = [(e, [Answer(q, tuple(next(records) for _ in wanted)) for q, wanted in rows]) for e, rows in asked]
+    if known:
+        wanted = known_runs(every_run, store)
+        records = execute(wanted, store, 1)
+        answers = found.answered(asked, {run.key: record for run, record in zip(wanted, records, strict=True)})
+    else:
+        tell_stand_ins(every_run)
+        each = iter(execute(every_run, store, jobs, engine, ray_address))
+        answers = [(e, [Answer(q, tuple(next(each) for _ in wanted)) for q, wanted in rows]) for e, rows in asked]
     if as_json:
         print_json({"paper": name, "tier": tier, "experiments": [experiment_object(*both) for both in answers]})
     else:
         for both in answers:
             print_section(both[0].section(both[1]), tier)
+        say_more([found.about(tier, dataset), found.caveats(tier, dataset)])
     if write:
         words = [name, *([experiment] if experiment else []), "--tier", tier]
         words += ["--dataset", dataset] if dataset else []
         words += ["--only", f"'{only}'"] if only else []
+        words += ["--known"] if known else []
         command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
         stem = f"{name}-{dataset}" if dataset else name
         page = f"{stem}-{experiment}" if experiment else stem  # a part does not take the place of the whole
@@ -141,6 +155,29 @@ def paper(
             if not as_json:
                 say(f"wrote {path}")
     leave([record for _, answered in answers for answer in answered for record in answer.records])
+
+
+def tell_stand_ins(wanted: list[Run]) -> None:
+    """Which datasets take the place of published ones that are not on this machine."""
+    from engram.streams import stand_ins
+
+    found: dict[str, str] = {}
+    for run in wanted:
+        found |= stand_ins(run.stream.spec)
+    if found:
+        listed = ", ".join(f"{own} stands in for {role}" for role, own in found.items())
+        warn(f"{listed}; 'engram data fetch NAME' gets a published one, where it can be had")
+
+
+def known_runs(wanted: list[Run], store: str) -> list[Run]:
+    """Those for which nothing is left to train, each once."""
+    from engram.execute.walk import is_known
+
+    place = open_store(store, must_exist=True)
+    found = [run for run in {run.key: run for run in wanted}.values() if is_known(run, place)]
+    if not found:
+        raise BadSetting(f"none of these runs is in {store}; leave --known out to train them")
+    return found
 
 
 def resume(

@@ -68,3 +68,15 @@ class Walk:
         """Keys of the nodes on the way to those that it waited for last, where that is one way: what it had chosen."""
         parents = {node.parent.key: node.parent for node in self.nodes}
         return [node.key for parent in parents.values() if len(parents) == 1 for node in parent.way]
+
+
+def is_known(run: Run, store: Store) -> bool:
+    """Whether the store has every node that a run asks for, so that nothing is left to train."""
+    walk = Walk(run)
+    while walk.waiting_for:
+        for node in walk.waiting_for:
+            row = store.row(node.key)
+            if row is None:
+                return False
+            walk.tell(node.key, walk.outcome(node, row))
+    return walk.result is not None

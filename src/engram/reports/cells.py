@@ -11,6 +11,7 @@ from engram.reports.csv_text import csv_text
 from engram.reports.tables import plus_minus
 
 Texts = list[list[str]]
+GAP = 2  # characters between two columns of a terminal
 
 
 def full(table: Table) -> Texts:
@@ -23,6 +24,22 @@ def brief(table: Table) -> Texts:
     if table.shown != "full":
         return full(table)
     return _rows(table, ["full", *["one"] * (len(table.columns) - 1)])
+
+
+def fitting(texts: Texts, names: int, width: int) -> list[Texts]:
+    """A table that is wider than so many characters as several, each with the first columns, which have names.
+
+    >>> fitting([["", "A", "B", "C"], ["x", "0.71", "0.82", "0.93"]], 1, 14)
+    [[['', 'A', 'B'], ['x', '0.71', '0.82']], [['', 'C'], ['x', '0.93']]]
+    """
+    sizes = [max(map(len, column)) + GAP for column in zip(*texts, strict=True)]
+    parts: list[list[int]] = [[]]
+    room = width - sum(sizes[:names])
+    for place in range(names, len(sizes)):
+        if parts[-1] and sum(sizes[k] for k in parts[-1]) + sizes[place] > room + GAP:
+            parts.append([])
+        parts[-1].append(place)
+    return [[[row[k] for k in (*range(names), *part)] for row in texts] for part in parts]
 
 
 def _rows(table: Table, ways: Sequence[str]) -> Texts:

@@ -13,6 +13,7 @@ FACTS = {
     "paper": "paper", "keeps": "keeps", "needs_task": "needs the task", "also": "also called", "version": "version",
     "validation": "holds out", "warning": "mind", "classes": "classes", "train": "training samples",
     "test": "test samples", "licence": "licence", "source": "source", "road": "it comes by", "tiers": "tiers",
+    "experiments": "experiments",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ and `from_files` make streams of your own data, `rebuild` makes one again from i
 
 from engram.streams.arrays import from_arrays
 from engram.streams.files import from_files
-from engram.streams.making import is_files, kind_of, kinds, options_of, rebuild, stream
+from engram.streams.making import is_files, kind_of, kinds, options_of, rebuild, stand_ins, stream
 from engram.streams.own import STREAMS
 from engram.streams.plan import Kind
 
@@ -26,5 +26,6 @@ __all__ = [
     "kinds",
     "options_of",
     "rebuild",
+    "stand_ins",
     "stream",
 ]

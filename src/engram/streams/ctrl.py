@@ -117,6 +117,7 @@ def _kind(name: str) -> Kind:
         plan=partial(plan, name),
         many=True,
         choose=lambda asked: choose(roles(name), asked),
+        roles=tuple(roles(name)),
     )
 
 

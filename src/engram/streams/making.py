@@ -220,3 +220,11 @@ def _class_names(sources: Sequence[Source]) -> tuple[str, ...]:
     if len(sources) == 1:
         return tuple(sources[0].dataset.classes)
     return tuple(f"{source.name} {name}" for source in sources for name in source.dataset.classes)
+
+
+def stand_ins(spec: Mapping[str, Any]) -> dict[str, str]:
+    """By the name of a published dataset what takes its place in a stream, from the stream's spec."""
+    kind, found = kinds().get(spec.get("kind", "")), spec.get("dataset", ())
+    if kind is None or len(kind.roles) != len(found):
+        return {}
+    return {role: name for role, name in zip(kind.roles, found, strict=True) if role != name}
