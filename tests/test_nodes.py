@@ -11,7 +11,7 @@ import pytest
 from paths import path_of
 
 from engram.learners import learner_class, learner_settings
-from engram.networks import network_class
+from engram.networks import Blueprint, network_class
 from engram.nodes import Node
 from engram.request import prepare
 from engram.settings import Setting
@@ -146,3 +146,19 @@ def test_a_change_of_one_network_alone_changes_its_keys_only(monkeypatch):
     monkeypatch.setattr(network_class("mlp"), "bits", 1)
     assert keys()[0] != mlp
     assert keys()[1] == conv
+
+
+def test_outputs_of_classes_to_come_are_part_of_the_key_where_more_tasks_bring_more():
+    """ctrl-long has more classes with more tasks, and masked heads have them from the start."""
+
+    def keys(kind, heads):
+        found = set()
+        for tasks in (2, 3):
+            spec = {"kind": kind, "version": 1, "tasks": tasks, "seed": 0}
+            root = Node("finetune", Blueprint.of("mlp"), 0, spec, 0.1)
+            found.add(root.child([0], {"heads": heads}).key)
+        return len(found)
+
+    assert keys("ctrl-long", "masked") == 2
+    assert keys("ctrl-long", "growing") == 1
+    assert keys("split", "masked") == keys("permuted", "masked") == 1

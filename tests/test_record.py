@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from engram import metrics
 from engram.core import Cost, Curve, Machine, Row
 from engram.record import Record, at_stop, curve_by_step, row_from_json, row_to_json
 
@@ -62,11 +63,6 @@ def test_json_holds_every_number():
     assert shown["accuracy"] == [[0.5]]
     assert shown["curves"] == [{"steps": [0], "accuracy": [0.25]}]
     assert (shown["joint"], shown["isolated"], shown["flops"]) == ([0.9], [0.8], 5)
-
-
-def test_a_curve_is_read_up_to_its_first_gap():
-    assert curve_by_step(Curve((0, 1, 3), (0.1, 0.2, 0.9))) == [0.1, 0.2]
-    assert curve_by_step(Curve((1, 2), (0.1, 0.2))) == []
 
 
 @pytest.mark.parametrize("head, last, of_class", [("single", 0.25, 1.0), ("multi", 0.75, 0.5)])
@@ -141,3 +137,11 @@ def test_places_say_which_tasks_were_measured():
     accuracy = make_record([make_row((0.9,), (0.9,)), *thin]).accuracy
     assert [[value == value for value in line] for line in accuracy] == [[True], [False, True], [True, False, True]]
     assert (accuracy[1][1], accuracy[2][0], accuracy[2][2]) == (0.8, 0.1, 0.2)
+
+
+def test_a_curve_with_a_gap_has_no_area():
+    """What lies in the gap is not known; a curve that merely ends goes on as it was."""
+    whole, early, gap = Curve((0, 1, 2, 3), (0.1, 0.2, 0.3, 0.4)), Curve((0, 1), (0.1, 0.2)), Curve((0, 3), (0.1, 0.4))
+    assert [metrics.lca([curve_by_step(each)], 3) for each in (whole, early)] == pytest.approx([0.25, 0.175])
+    assert math.isnan(metrics.lca([curve_by_step(gap)], 3))
+    assert metrics.lca([curve_by_step(gap)], 0) == 0.1

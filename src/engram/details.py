@@ -102,5 +102,5 @@ def _demands(name: str) -> list[str]:
     if name.startswith("omega"):
         return ["--offline", "seen" if "fair" in name else "base"]
     if name == "lca":
-        return ["--curve", "0-1-2-5"]
+        return ["--curve", "0-1-2-3-4-5"]
     return ["--references"] if name in REFERENCES else []

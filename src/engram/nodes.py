@@ -24,6 +24,7 @@ from engram.learners import LEARNERS, learner_class, learner_settings
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.own import Origin, Registry
 from engram.settings import Setting, declared
+from engram.streams import kinds
 
 BITS = 3  # raised by every change of the library that changes the bits of a node, or a default
 
@@ -135,7 +136,7 @@ class Node:
         for ancestor in self._nameless():
             ancestor.key  # noqa: B018
         last = self.last
-        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured())
+        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured(), *self._outputs())
 
     def _nameless(self) -> list[Node]:
         """The ancestors that have no key yet, the oldest first: each then finds its parent's, where asking one through
@@ -159,6 +160,13 @@ class Node:
     def _data(self) -> dict[str, Any]:
         """What of the stream's spec defines a task's bytes: not where data or code lie, nor how many tasks follow."""
         return {name: value for name, value in self.stream.items() if name not in ("dataset", "tasks", "place")}
+
+    def _outputs(self) -> list[int]:
+        """How many tasks there are to be, where a learner has outputs for all classes from the start and more tasks
+        bring more of them."""
+        kind = kinds().get(self.stream.get("kind", ""))
+        ahead = self.last.settings.get("heads") == "masked"
+        return [self.stream["tasks"]] if ahead and kind is not None and kind.widens else []
 
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that matter here: those marked `late` do nothing before the second lesson."""

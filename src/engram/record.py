@@ -261,10 +261,15 @@ def _line(row: Row, head: str, seen: int) -> list[float]:
 
 
 def curve_by_step(curve: Curve) -> list[float]:
-    """A curve measured at 0, 1, 2, … as a plain list, up to the first gap: what LCA reads."""
+    """A curve measured at 0, 1, 2, … as a plain list: what LCA reads. It ends at the first gap; the last value before
+    one is followed by not a number, because a curve that merely ends is taken to go on as it was.
+
+    >>> curve_by_step(Curve((0, 1, 2, 5), (0.1, 0.2, 0.3, 0.6)))
+    [0.1, 0.2, 0.3, nan]
+    """
     values: list[float] = []
     for step, value in zip(curve.steps, curve.accuracy, strict=True):
         if step != len(values):
-            break
+            return [*values, math.nan]
         values.append(value)
     return values

@@ -27,7 +27,7 @@ WORTH_A_WORD = 1e12  # a number that hardly anybody means
 @dataclass(frozen=True)
 class Setting:
     """One declared setting. `late` says that it has no effect before the second task, so that nodes of the first
-    task are shared by all its values."""
+    task are shared by all its values; `lasting` that what is kept has its shape, so that it stays for all tasks."""
 
     default: Any
     help: str
@@ -37,6 +37,7 @@ class Setting:
     at_most: float | None = None
     below: float | None = None
     late: bool = False
+    lasting: bool = False
     several: bool = False  # a tuple of such values, each of the kind of the first default
 
     def parse(self, name: str, value: Any) -> Any:

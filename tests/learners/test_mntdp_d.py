@@ -223,3 +223,12 @@ def test_a_record_says_which_paths_were_found():
     assert notes[0]["source"] is None
     assert all(len(each["candidates"]) == 4 for each in notes[1:])
     assert record.to_json()["notes"] == notes
+
+
+def test_one_module_is_none_to_share(make):
+    with pytest.raises(BadSetting, match="modules=1 leaves nothing to share"):
+        make("mntdp-d", modules=1)
+
+
+def test_what_nobody_looked_at_is_not_noted(make, teach, digits_lessons):
+    assert teach(make("mntdp-d", epochs=1), digits_lessons[:1]).notes()["validation"] is None

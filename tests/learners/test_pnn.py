@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from engram.costs import itemise
-from engram.errors import BadSetting
+from engram.errors import BadData, BadSetting
 from engram.networks import Blueprint
 
 RESNET = Blueprint.of("ctrl-resnet", width=2)
@@ -70,3 +70,14 @@ def test_a_sample_alone_is_refused_in_every_column(make, teach, digits_lessons):
     next(steps)
     with pytest.raises(BadSetting, match="cannot normalise a batch of one sample"):
         learner.network.features(lesson.train.batch(slice(0, 1))[0], training=True)
+
+
+@pytest.mark.parametrize("name", ["independent", "new-head", "new-leg", "pnn", "hat", "den", "rcl"])
+def test_a_task_with_a_network_of_its_own_is_learned_once(name, make, teach, digits_lessons):
+    """Taught again it would take the place of another one."""
+    learner = teach(make(name, epochs=1, **({"trials": 1} if name == "rcl" else {})), digits_lessons[:2])
+    x = digits_lessons[0].validation.batch(slice(None))[0]
+    before = [learner.predict(x, task) for task in (0, 1)]
+    with pytest.raises(BadData, match="was learned already"):
+        list(learner.learn(digits_lessons[0]))
+    assert all(torch.equal(learner.predict(x, task), before[task]) for task in (0, 1))

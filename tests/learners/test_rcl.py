@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from engram.errors import BadData
+from engram.errors import BadData, BadSetting
 from engram.learners.rcl import RCL
 
 
@@ -52,3 +52,8 @@ def test_trials_need_validation_data(make, teach, digits_lessons):
     nobody = digits_lessons[1].validation.take(torch.empty(0, dtype=torch.int64))
     with pytest.raises(BadData, match="no validation data for learner 'rcl'"):
         teach(learner, [replace(digits_lessons[1], validation=nobody)])
+
+
+def test_trials_are_never_rewarded_by_test_data(make):
+    with pytest.raises(BadSetting, match="stop_on='test' is not possible"):
+        make("rcl", stop="patience", stop_on="test")

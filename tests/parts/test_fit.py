@@ -161,3 +161,20 @@ def test_accuracy_is_over_the_given_outputs(digits_lessons):
     x, y = digits_lessons[0].validation.batch(slice(None))
     expected = (made.network.scores(made.network.features(x))[:, :2].argmax(1) == y).double().mean().item()
     assert accuracy(made.network, digits_lessons[0].validation, Outputs(0, 2), PLACES) == expected > 0.8
+
+
+@pytest.mark.parametrize("name", ["independent", "mntdp-d"])
+def test_what_is_good_enough_before_its_first_step_takes_none(name, make, digits_lessons, snapshot, same_state):
+    settings = {"stop": "patience", "stop_at": 0.01, "look_early": True, "epochs": 2, "rate": 0.01}
+    learner = make(name, **settings)
+    fresh = learner.parameters().clone()
+    steps = list(learner.learn(digits_lessons[0]))
+    assert steps[-1].done == steps[-1].total == 0
+    assert name == "mntdp-d" or torch.equal(learner.parameters()[: len(fresh)], fresh)
+    again = make(name, **settings)
+    running = again.learn(digits_lessons[0])
+    next(running)
+    heir = make(name, **settings)
+    heir.load(snapshot(again))
+    list(heir.learn(digits_lessons[0]))
+    assert same_state(snapshot(heir), snapshot(learner))

@@ -9,9 +9,10 @@ import torch
 from searching import searching
 
 from engram.checks import assert_learner
-from engram.core import Lesson, Outline, Split
+from engram.core import Lesson, Outline, Split, State
 from engram.learners import create
 from engram.networks import Blueprint
+from engram.parts.twins import Twins
 from engram.parts.wide import PARTS
 from engram.randomness import generator
 
@@ -220,3 +221,32 @@ def test_a_search_that_left_some_behind_goes_on_to_the_same_bits(left_at, make, 
     teach(heir, many[1:])
     assert same_state(snapshot(heir), snapshot(expected))
     assert heir.flops() == expected.flops()
+
+
+@pytest.mark.parametrize("finalists", [0, 1, 3])
+def test_what_others_came_to_does_not_change_who_goes_on(finalists, make, many, teach, snapshot, same_state):
+    """Screened paths that find a twin are compared with the others after as many steps."""
+
+    class Shelf(dict):
+        def twin(self, key):
+            return self.get(key)
+
+        def keep_twin(self, key, state):
+            self[key] = State({name: value.clone() for name, value in state.tensors.items()}, dict(state.plain))
+
+    expected = teach(screening(make, many, finalists=finalists), many[1:])
+    for other in (0, 1, 3):
+        place = Shelf()
+        for learner in (screening(make, many, finalists=other), screening(make, many, finalists=finalists)):
+            learner.twins = Twins(place, ("here",))
+            teach(learner, many[1:])
+        assert same_state(snapshot(learner), snapshot(expected))
+        assert learner.flops() == expected.flops()
+        assert learner.notes() == expected.notes()
+
+
+def test_nobody_is_left_before_a_first_step(make, many):
+    learner = make("mntdp-d", **FRESH, search="wide", screen_steps=2, finalists=1)
+    learner.load(many[0])
+    found = [len(learner.fit.screened) for _ in learner.learn(many[1])]
+    assert found[0] == 7

@@ -8,6 +8,7 @@ from engram.errors import BadSetting, Diverged, UnknownName
 from engram.networks import Blueprint
 from engram.nodes import Node
 from engram.protocols import PROTOCOLS, Outcome, RunFailed, protocol
+from engram.request import prepare
 
 ROOT = Node("ewc", Blueprint.of("mlp"), 0, {"name": "s"}, 0.1)
 GRID = [{"rate": 0.1}, {"rate": 0.01}, {"rate": 0.001}]
@@ -106,3 +107,21 @@ def test_an_unknown_protocol_is_named():
 def test_the_size_is_the_number_of_nodes_grown(name):
     grid = GRID if protocol(name).selects else GRID[:1]
     assert protocol(name).size(1, 2, grid) == len(drive(name, 2, grid, fine)[1])
+
+
+@pytest.mark.parametrize(
+    "learner, setting, values",
+    [
+        ("er", "heads", ["growing", "per-task"]),
+        ("mntdp-d", "modules", [2, 3]),
+        ("pathnet", "units", [4, 8]),
+        ("geppnet", "map_side", [3, 4]),
+        ("ridge", "features", [10, 20]),
+        ("slda", "map", ["plain", "waves"]),
+    ],
+)
+def test_what_a_state_has_the_shape_of_is_not_chosen_task_by_task(learner, setting, values):
+    asked = {"tasks": 2, "settings": {setting: values}}
+    with pytest.raises(BadSetting, match=f"{setting} cannot be chosen task by task"):
+        prepare("split-digits", learner, protocol="task-level", **asked)
+    assert len(prepare("split-digits", learner, protocol="stream-level", **asked).grid) == 2

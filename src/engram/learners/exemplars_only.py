@@ -48,7 +48,7 @@ class ExemplarsOnly(Learner):
         8000, "exemplars and copies together: beyond it fewer copies are made (time grows with the cube)", at_least=1
     )
     filters = setting(32, "images: convolution filters", at_least=1)
-    features = setting(500, "other samples: random features", at_least=1)
+    features = setting(500, "other samples: random features", at_least=1, lasting=True)
     map = MapSettings.map
     width = setting(4.0, "maps: width of the kernel, in medians of the squared distances between points", above=0)
     strength = setting(1e-2, "weight of the penalty on the solution", above=0)

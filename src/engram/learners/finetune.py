@@ -34,6 +34,7 @@ class Finetune(GradientLearner):
         "outputs: one row for each class when it is first seen (growing) or from the start (masked), per-task, or "
         "shared by all tasks: one row for each place in a task's list of classes",
         choices=("growing", "masked", PER_TASK, SHARED),
+        lasting=True,
     )
 
     def __init__(self, *args: Any, **settings: Any):

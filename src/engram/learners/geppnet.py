@@ -45,7 +45,9 @@ class GeppNet(Learner):
     paper = "Gepperth, Karaoguz: A bio-inspired incremental learning architecture for applied perceptual problems, 2016"
     parts = (Readout,)
 
-    map_side = setting(23, "units along a side of the map (Kemker et al., Table S4; originally 30)", at_least=2)
+    map_side = setting(
+        23, "units along a side of the map (Kemker et al., Table S4; originally 30)", at_least=2, lasting=True
+    )
     base_iterations = setting(80_000, "samples drawn in the first session (Table S4)", at_least=1)
     later_iterations = setting(20_000, "samples drawn in each later session (Table S4)", at_least=1, late=True)
     most_passes = setting(

@@ -59,7 +59,7 @@ class HAT(PartlyPrivate):
         return [HEAD, EMBEDDING]
 
     def begin(self, lesson: Lesson) -> None:
-        last = next(reversed(self.outputs.tasks), None)
+        last = self.finished_task(lesson)
         if last is not None:
             self.kept |= self._private_of(last)
         rows = self._initial_rows(self.outputs.add(lesson.index, lesson.classes))

@@ -46,7 +46,7 @@ class ICaRL(GradientLearner):
     exemplar_budget = setting(
         0, "samples that are kept of all classes together, shared equally; above 0 it replaces exemplars", at_least=0
     )
-    heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"))
+    heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"), lasting=True)
     loss_over = "seen"
     sampling = "mof"
 

@@ -24,7 +24,7 @@ class Joint(GradientLearner):
     keeps = "all data"
     paper = "Chaudhry, Dokania, Ajanthan, Torr: Riemannian walk for incremental learning, ECCV 2018"
 
-    heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"))
+    heads = setting("growing", "outputs: growing, or masked", choices=("growing", "masked"), lasting=True)
     loss_over = "seen"
     optimizer_reset = "full"
     freeze_bn_stats = False  # withdraws the setting: its network is new for every task

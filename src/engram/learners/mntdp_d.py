@@ -66,6 +66,9 @@ class MntdpD(Modular):
 
     def end(self, lesson: Lesson) -> None:
         scored = self.fit.scored()
-        described = [{**self.described(each.plan), "validation": score, "steps": each.steps} for each, score in scored]
+        described = [
+            {**self.described(each.plan), "validation": score if score >= 0 else None, "steps": each.steps}
+            for each, score in scored  # one that is alone need not have been looked at
+        ]
         path = scored[0][0].join(lesson.index)
         self._notes = {"path": list(path), **described[0], "candidates": described}

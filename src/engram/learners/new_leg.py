@@ -7,7 +7,9 @@ look and not in what is to be told apart.
 
 from __future__ import annotations
 
-from engram.core import Lesson
+from collections.abc import Iterable
+
+from engram.core import Lesson, Task
 from engram.errors import BadData, BadSetting
 from engram.networks import HEAD
 from engram.parts.partly_private import PartlyPrivate
@@ -31,10 +33,22 @@ class NewLeg(PartlyPrivate):
             )
         return [first]
 
+    @classmethod
+    def require_tasks(cls, tasks: Iterable[Task | Lesson], seen: int = 0) -> None:
+        outputs = None
+        for task in tasks:
+            outputs = outputs or len(task.classes)
+            _require_as_many(task, outputs)
+
     def begin(self, lesson: Lesson) -> None:
-        if self.outputs.tasks and len(lesson.classes) != self.network.rows:
-            raise BadData(
-                f"new-leg shares one output layer: task {lesson.index + 1} ({lesson.name}) has {len(lesson.classes)} "
-                f"classes, the first had {self.network.rows}; use new-head"
-            )
+        if self.outputs.tasks:
+            _require_as_many(lesson, self.network.rows)
         super().begin(lesson)
+
+
+def _require_as_many(task: Task | Lesson, outputs: int) -> None:
+    if len(task.classes) != outputs:
+        raise BadData(
+            f"new-leg shares one output layer: task {task.index + 1} ({task.name}) has {len(task.classes)} classes, "
+            f"the first had {outputs}; use new-head"
+        )

@@ -49,10 +49,10 @@ class PathNet(Learner):
     paper = "Fernando et al.: PathNet, evolution channels gradient descent in super neural networks, 2017"
     needs_task = True
 
-    layers = setting(2, "layers of modules", at_least=1)
-    modules = setting(10, "modules in a layer", at_least=1)
+    layers = setting(2, "layers of modules", at_least=1, lasting=True)
+    modules = setting(10, "modules in a layer", at_least=1, lasting=True)
     active = setting(5, "modules of a layer that a path has at most", at_least=1)
-    units = setting(80, "units of a module", at_least=1)
+    units = setting(80, "units of a module", at_least=1, lasting=True)
     population = setting(64, "paths that compete; 64 in the published implementation", at_least=2)
     generations = setting(500, "tournaments of two paths in a task, at most", at_least=1)
     target = setting(0.998, "fitness at which a task ends, as published; 0 for none", at_least=0, at_most=1)

@@ -40,7 +40,7 @@ class PNN(PartlyPrivate):
         return list(self.network.blocks)
 
     def begin(self, lesson: Lesson) -> None:
-        last = next(reversed(self.outputs.tasks), None)
+        last = self.finished_task(lesson)
         if last is not None:
             self.kept |= self._frozen(last)
             self.network = self.fresh_network()

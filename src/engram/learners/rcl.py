@@ -42,6 +42,8 @@ class RCL(Growing):
 
     epochs = replace(Growing.epochs, default=15)
     batch = replace(Growing.batch, default=32)
+    # validation data also reward the trials, so that test data in their place would choose the units
+    stop_on = replace(Growing.stop_on, choices=("validation",))
     trials = setting(50, "children that are tried for a task", at_least=1, late=True)
     most_units = setting(29, "new units of a layer that the controller can choose at most", at_least=0, late=True)
     unit_cost = setting(1e-4, "what a new unit takes from the reward", at_least=0, late=True)

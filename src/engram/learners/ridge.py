@@ -35,7 +35,7 @@ class Ridge(Accumulated):
     keeps = "two sums over samples"
     paper = "Hoerl, Kennard: Ridge regression, biased estimation for nonorthogonal problems, 1970"
 
-    features = setting(500, "random features; 0: the numbers of the sample itself, up to ±32", at_least=0)
+    features = setting(500, "random features; 0: the numbers of the sample itself, up to ±32", at_least=0, lasting=True)
     strength = setting(
         1.0,
         "weight of the penalty on the solution; 0: chosen in the first task, from 1 to 1e5, with a map 0.01 to 100",

@@ -50,7 +50,9 @@ class SLDA(Accumulated):
     keeps = "means, one covariance"
     paper = "Hayes, Kanan: Lifelong machine learning with deep streaming linear discriminant analysis, 2020"
 
-    features = setting(500, "how many of a map; without one they are the numbers of the sample", at_least=1)
+    features = setting(
+        500, "how many of a map; without one they are the numbers of the sample", at_least=1, lasting=True
+    )
     shrinkage = setting(
         0.0,
         "share of the identity in the covariance; 0: chosen in the first task, from 0.1 to 0.98",

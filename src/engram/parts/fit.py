@@ -182,6 +182,8 @@ class Fit:
         assert step is not None
         if self.stopping and step == 0:
             self._look(step)
+            if self.total == 0:  # it is good enough as it is
+                return
         if self.schedule == "linear":
             self.optimiser.rate = self.rate * (1 - step / self.planned)
         trunk = owner.network.trunk
@@ -210,7 +212,7 @@ class Fit:
         stopping, network = self.stopping, self.owner.network
         if self._is_due(step):
             stopping.look(self.owner.accuracy(), step, self.material.per_epoch, network)
-            self.total = stopping.stopped_at or self.planned
+            self.total = self.planned if stopping.stopped_at is None else stopping.stopped_at
         if step == self.total:
             stopping.restore(network)
 

@@ -61,6 +61,7 @@ class GradientLearner(Learner):
         "growing",
         "outputs: one row for each class when it is first seen (growing) or from the start (masked), or per-task",
         choices=("growing", "masked", PER_TASK),
+        lasting=True,
     )
     strength: float = 0.0  # of a penalty, where a method has one
     penalty_step = "explicit"

@@ -37,6 +37,11 @@ class Library:
 
     def __init__(self, blueprint: Blueprint, shape: tuple[int, ...], seed: int, count: int = 0):
         """`count`: how many modules a path has, the head included; 0 is as many as the network names."""
+        if count == 1:
+            raise BadSetting(
+                "modules=1 leaves nothing to share: a path has its outputs and at least one module before them; give 2 "
+                "or more, or 0 for those that the network names"
+            )
         self._blueprint, self.shape, self._seed, self._count = blueprint, shape, seed, count
         self._bench = FlatNetwork(self._trunk())  # where modules are put to compute with
         self._bench.train_only(())

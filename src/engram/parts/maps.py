@@ -52,6 +52,7 @@ class MapSettings:
         "features: plain (as without a map), waves (random cosines of the sample), components (of its principal "
         "components), filters (of an image's answers to random filters), patches (to patches of the first task)",
         choices=(PLAIN, *MAPS),
+        lasting=True,
     )
     filters = setting(64, "map=filters, patches or components: how many", at_least=1)
     width = setting(

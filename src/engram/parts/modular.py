@@ -34,7 +34,9 @@ class Modular(GradientLearner):
     optimizer_reset = "full"
     stop_on = "validation"  # withdraws the setting: validation data also choose the path
     freeze_bn_stats = False  # withdraws the setting: nothing that is shared is trained
-    modules = setting(0, "modules that a network is cut into, its outputs among them; 0: as it names them", at_least=0)
+    modules = setting(
+        0, "modules that a network is cut into, its outputs among them; 0: as it names them", at_least=0, lasting=True
+    )
     sources = setting(1, "past paths that candidates are made from, the nearest ones; 0: all", at_least=0, late=True)
     prior = setting(
         "nearest",

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from engram.core import Lesson, Outline
+from engram.errors import BadData
 from engram.networks import HEAD, Blueprint, FlatNetwork
 from engram.parts.gradient import GradientLearner
 from engram.parts.outputs import OutputLayer
@@ -66,8 +67,17 @@ class PartlyPrivate(GradientLearner):
         """The names of all others."""
         return [name for name in self.network.blocks if name not in self.private()]
 
+    def finished_task(self, lesson: Lesson) -> int | None:
+        """The task whose network gives way to that of a lesson, which has to be of a new task."""
+        if lesson.index in self.outputs.tasks:
+            raise BadData(
+                f"task {lesson.index + 1} ({lesson.name}) was learned already, and learner '{self.name}' has a network "
+                "of its own for every task; give what is new of it as another task"
+            )
+        return next(reversed(self.outputs.tasks), None)
+
     def begin(self, lesson: Lesson) -> None:
-        last = next(reversed(self.outputs.tasks), None)
+        last = self.finished_task(lesson)
         fresh = self.fresh_network()
         fresh.append(self._initial_rows(self.outputs.add(lesson.index, lesson.classes)))
         if last is not None:

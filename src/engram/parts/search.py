@@ -8,6 +8,7 @@ candidates are fitted in lockstep, each until it stops by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -117,9 +118,17 @@ class Search:
         self._counted_before = self._trunk_operations()
         assert self.held_out is not None
         for screened in self.screened:
-            screened.use(material, self._few)
+            screened.use(self._compared(material), self._few)
         for candidate in self.candidates:
             candidate.use(material, self.held_out)
+
+    def _compared(self, material: Material) -> Material:
+        """What screened paths learn from. Where some are left on the way, nobody takes what a twin came to before that:
+        all are compared after as many steps."""
+        twins, last = material.twins, self._screening["iterations"] // 2
+        if not self._finalists or twins is None:
+            return material
+        return replace(material, twins=replace(twins, after=max(twins.after, last + 1)))
 
     def run(self) -> Iterator[Step]:
         if self.screened:
@@ -137,7 +146,7 @@ class Search:
         """After a quarter of the steps half of the screened paths go on, after half of them a quarter. Who is at such a
         step again, because it was left there, finds that they have gone."""
         share = {step.total // 4: 2, step.total // 2: 4}.get(step.done)
-        if not self._finalists or share is None:
+        if not self._finalists or share is None or step.done == 0:
             return
         stay = max(self._finalists, -(-self._entered // share))
         if len(self.screened) > stay:

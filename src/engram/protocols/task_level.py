@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engram.errors import BadSetting
+from engram.learners import learner_settings
 from engram.nodes import Node
 from engram.protocols.measuring import PLAIN, Measuring
 from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, decision, grown
@@ -12,6 +14,14 @@ from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, decision
 class TaskLevel(Protocol):
     name = "task-level"
     help = "the grid under the current node for every task; keeps the best validation accuracy on the current task"
+
+    def check(self, learner: str, tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> None:
+        for name, setting in learner_settings(learner).items():
+            if setting.lasting and tasks > 1 and len({str(settings[name]) for settings in grid}) > 1:
+                raise BadSetting(
+                    f"{name} cannot be chosen task by task, because what learner '{learner}' keeps has its shape; give "
+                    "it one value, or choose with --protocol stream-level"
+                )
 
     def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
         path, decisions = [roots[0]], []

@@ -110,4 +110,6 @@ KIND = Kind(
     plan=plan,
     many=True,
     choose=partial(choose, list(NAMES)),
+    roles=tuple(NAMES),
+    widens=True,
 )

@@ -102,6 +102,8 @@ class Kind:
     plan: Callable[[Sequence[Source], int, Mapping[str, Any]], Plan]
     many: bool = False
     choose: Callable[[str], list[str]] | None = None
+    widens: bool = False  # with more tasks there are more classes, and the first tasks are the same
+    roles: tuple[str, ...] = ()  # the published datasets whose places its datasets take, in order
 
 
 def assemble(
