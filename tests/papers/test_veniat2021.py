@@ -83,6 +83,13 @@ def test_the_marks_say_how_a_learner_is_chosen_and_what_network_it_has():
     assert cells["Independent S-"]["settings"]["rate"] == [1e-2, 1e-3]
     assert cells["Independent S-"]["settings"]["weight_decay"] == [0.0, 1e-5, 1e-4]
     assert {run["protocol"] for label, run in cells.items() if "†" not in label} == {"task-level"}
+    assert cells["EWC † S-"]["settings"]["rate"] == [1e-3]
+    assert cells["EWC † S-"]["settings"]["fisher"] == "predicted"
+    digits = {cell.model: cell.run["settings"] for cell in experiment("table11", "paper").questions}
+    assert (digits["Independent"]["rate"], digits["Independent"]["weight_decay"]) == ([1e-3, 1e-4], [0.0, 1e-5])
+    assert (digits["EWC †"]["rate"], digits["EWC †"]["fisher_samples"]) == ([1e-3, 1e-4], 1000)
+    long = {cell.model: cell.run["settings"] for cell in experiment("table2", "paper").questions}
+    assert (long["HAT * †"]["rate"], long["HAT * †"]["weight_decay"]) == ([5e-2, 5e-3], [0.0, 1e-4])
     assert {cell.run["network"] for cell in experiment("table13", "alexnet").questions} == {"ctrl-alexnet"}
     assert {cell.run["network"] for cell in experiment("table11", "alexnet").questions} == {"mlp"}
 

@@ -129,7 +129,7 @@ class _Cells:
     def learner(self, label: str, model: Entrant, stream: str, instance: int) -> dict[str, Any]:
         whole = label.endswith(STREAM_LEVEL)
         network, times = self.network(label, stream), model.wider.get(STREAMS[stream].family, 1.0)
-        settings = {**self.fit(model, whole), **network_settings(network, self.scale, times)}
+        settings = {**self.fit(model, whole, STREAMS[stream].family), **network_settings(network, self.scale, times)}
         settings |= model.on(STREAMS[stream].family)
         return {
             "learner": model.learner,
@@ -143,16 +143,18 @@ class _Cells:
             return "mlp"
         return "ctrl-alexnet" if ALEXNET in label else "ctrl-resnet"
 
-    def fit(self, model: Entrant, whole: bool) -> dict[str, Any]:
+    def fit(self, model: Entrant, whole: bool, family: str) -> dict[str, Any]:
         """What all learners are trained with, as far as they know it; one that is chosen by the whole stream has one
-        rate and a choice of strengths, where it has a penalty."""
+        rate, but where a family has rates of its own, and a choice of strengths, where it has a penalty."""
         scale, has = self.scale, learner_settings(model.learner)
         if model.by_itself:
             return dict(scale.less.get(model.learner, {}))
         penalised = whole and "strength" in has
-        grid: dict[str, Any] = {"rate": scale.rates[-1:] if penalised else scale.rates, "weight_decay": scale.decays}
-        grid |= {"strength": scale.strengths} if penalised else {}
-        grid |= model.grid if self.tier == "paper" else {}
+        grid: dict[str, Any] = {"rate": scale.rates, "weight_decay": scale.decays, **scale.grids.get(family, {})}
+        grid |= {**model.grid, **model.grids.get(family, {})} if self.tier == "paper" else {}
+        if penalised:
+            rates = grid["rate"] if family in scale.grids else grid["rate"][-1:]
+            grid |= {"rate": rates, "strength": scale.strengths}
         several = {name: list(values) for name, values in grid.items()}
         return {name: value for name, value in {**scale.fit, **several}.items() if name in has}
 

@@ -44,14 +44,15 @@ AGAIN = ("S-", "S_out")  # the last task is the first one again, with few sample
 @dataclass(frozen=True)
 class Entrant:
     """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
-    family. Some have a `grid` of their own in the paper, and networks that are so many times `wider`, by family. One
-    that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the paper's."""
+    family. Some have a `grid` of their own in the paper, or one by family (`grids`), and networks that are so many times
+    `wider`. One that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the paper's."""
 
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     families: tuple[str, ...] = ("transfer", "classes", "digits")
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    grids: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     wider: Mapping[str, float] = field(default_factory=dict)
     by_itself: bool = False
     ours: bool = False
@@ -71,6 +72,7 @@ _REPLAY = {"memory": 15, **_SHARED}
 _FULLER = {"digits": {"memory": 25, "heads": "growing"}}
 _GROWN = {"digits": {"widths": "312-128"}}  # the network of their papers
 _HAT = {"rate": (5e-2, 1e-2, 5e-3, 1e-3)}
+_HAT_BY_FAMILY = {"long": {"rate": (5e-2, 5e-3), "weight_decay": (0.0, 1e-4)}}
 _SAMPLED = {"gamma_rate": (1e-2, 1e-3)}
 _WIDER = {"transfer": 2.5, "classes": 3.2, "long": 3.2, "digits": 4.0}  # by the printed memory
 
@@ -90,8 +92,8 @@ MODELS: Mapping[str, Entrant] = {
     "MNTDP-S (k=all)": Entrant("mntdp-s", {"sources": 0}, grid=_SAMPLED),
     MODULAR: Entrant("mntdp-d", families=_EVERYWHERE),
     MODULAR + ALEXNET: Entrant("mntdp-d", families=("transfer", "classes", "long")),
-    "HAT * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT),
-    "HAT (Wide) * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT, wider=_WIDER),
+    "HAT * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT, grids=_HAT_BY_FAMILY),
+    "HAT (Wide) * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT, grids=_HAT_BY_FAMILY, wider=_WIDER),
     "DEN †": Entrant("den", families=("digits",), own=_GROWN, by_itself=True),
     "RCL †": Entrant("rcl", families=("digits",), own=_GROWN, by_itself=True),
     WIDE: Entrant("mntdp-d", {"search": "wide"}, ("transfer", "long"), own={"long": {"finalists": 8}}, ours=True),
@@ -142,6 +144,7 @@ class Effort:
     strengths: Sequence[float] = (1.0, 100.0, 10_000.0)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     streams: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # what differs by stream or family
+    grids: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # the same of the grid
     data: Mapping[str, str] = field(default_factory=dict)  # datasets of the standard streams
     instances: Sequence[int] = (1,)
     alexnet: bool = False  # all learners on the AlexNet
@@ -161,6 +164,7 @@ _PAPER = {**_STOP, "patience": 300, "epochs": 300, "batch": 256}
 _SMALL = {**_STOP, "patience": 120, "patience_epochs": 6, "iterations": 2200, "batch": 64}
 _QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 40, "batch": 32}
 _PAPER_GRID: dict[str, Any] = {"rates": (1e-2, 1e-3), "decays": (0.0, 1e-5, 1e-4)}
+_PERCEPTRON_GRID = {"digits": {"rate": (1e-3, 1e-4), "weight_decay": (0.0, 1e-5)}}
 _STRENGTHS = (1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1e3, 5e3, 1e4)
 _TEN: Mapping[str, Mapping[str, Any]] = {
     "digits": {"tasks": 10},
@@ -219,7 +223,9 @@ TIERS: Mapping[str, Effort] = {
         },
     ),
     "alexnet": Effort(_PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True),
-    "paper": Effort(_PAPER, strengths=_STRENGTHS, streams=_TEN, instances=(1, 2, 3), **_PAPER_GRID),
+    "paper": Effort(
+        _PAPER, strengths=_STRENGTHS, streams=_TEN, grids=_PERCEPTRON_GRID, instances=(1, 2, 3), **_PAPER_GRID
+    ),
 }
 WIDTHS = {"ctrl-alexnet": ("width", "64"), "mlp": ("widths", "1000-1000")}  # of the networks of learners that are wider
 CIFAR = ("cifar100", ROLES["cifar100"].stand_in)
