@@ -45,7 +45,8 @@ AGAIN = ("S-", "S_out")  # the last task is the first one again, with few sample
 class Entrant:
     """A learner with its settings, and the families of streams that the paper shows it on; `own` are settings of one
     family. Some have a `grid` of their own in the paper, or one by family (`grids`), and networks that are so many
-    times `wider`. One that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the paper's."""
+    times `wider`. One that trains `by_itself` has its own number of epochs and rate. Where `ours`, it is not the
+    paper's."""
 
     learner: str
     settings: Mapping[str, Any] = field(default_factory=dict)
