@@ -148,7 +148,7 @@ def say_more(paragraphs: list[str]) -> None:
     """What a reader of tables wants to know, for people alone."""
     from engram.reports.tables import print_wrapped
 
-    for paragraph in filter(None, paragraphs):
+    for paragraph in [part for text in paragraphs for part in text.split("\n\n") if part]:
         console().print()
         print_wrapped(console(), paragraph)
 

@@ -135,15 +135,18 @@ class Experiment:
     ours: bool = False  # a search of our own beside the paper, with a page of its own: only by its name
 
     def section(self, answers: Sequence[Answer]) -> Section:
+        tables = self.tables(answers)
+        printed = any(table.published(place) for table in tables for place in range(len(table.columns)))
+        sources = {answer.question.source for answer in answers if answer.question.source and printed}
         return Section(
             name=self.name,
             title=self.title,
             about=self.about,
-            tables=self.tables(answers),
+            tables=tables,
             data=self.data(answers),
             verdicts=self.verdicts(answers),
             notes=self.notes(answers),
-            sources=tuple(sorted({answer.question.source for answer in answers if answer.question.source})),
+            sources=tuple(sorted(sources)),
             figure=self.picture(answers),
             settings=self.settings(answers),
         )

@@ -55,7 +55,7 @@ def _render(page: Page, figures: Sequence[list[str]]) -> str:
             "",
             page.about,
             "",
-            f"Written by `{page.command}` (tier `{page.tier}`, {_seeds(page.seeds)}).",
+            f"Written by `{page.command}` (tier `{page.tier}`, {_seeds(page)}).",
             "",
             *(line for section, figure, own in parts for line in _section(section, figure, own)),
             "## Settings that all rows share",
@@ -70,10 +70,12 @@ def _render(page: Page, figures: Sequence[list[str]]) -> str:
     )
 
 
-def _seeds(seeds: Sequence[int]) -> str:
-    if len(seeds) == 1:
-        return f"seed {seeds[0]}, so there are no deviations"
-    return f"seeds {', '.join(map(str, seeds))}; mean ± standard deviation"
+def _seeds(page: Page) -> str:
+    if len(page.seeds) == 1:
+        return f"seed {page.seeds[0]}, so there are no deviations"
+    brief = all(table.shown == "pairs" for section in page.sections for table in section.tables)
+    shown = "means; standard deviations are in the CSV files" if brief else "mean ± standard deviation"
+    return f"seeds {', '.join(map(str, page.seeds))}; {shown}"
 
 
 def _own_settings(sections: Sequence[Section], common: Mapping[str, Any]) -> list[list[str]]:
