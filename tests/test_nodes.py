@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from paths import path_of
@@ -146,6 +147,25 @@ def test_a_change_of_one_network_alone_changes_its_keys_only(monkeypatch):
     monkeypatch.setattr(network_class("mlp"), "bits", 1)
     assert keys()[0] != mlp
     assert keys()[1] == conv
+
+
+def test_a_value_that_came_to_mean_something_else_has_another_key(monkeypatch):
+    """From the lesson on from which its setting matters, and no other value has."""
+
+    def keys():
+        root = Node("mntdp-d", Blueprint.of("mlp"), 0, {"kind": "split", "version": 1, "tasks": 2}, 0.1)
+        found = []
+        for search in ("paper", "wide"):
+            first = root.child([0], {"search": search})
+            found += [first.key, first.child([1], {"search": search}).key]
+        return found
+
+    before = keys()
+    setting = learner_settings("mntdp-d")["search"]
+    assert setting.revised == (("wide", 1),)
+    again = replace(setting, revised=(("wide", 2),))
+    monkeypatch.setattr("engram.nodes.learner_settings", lambda name: {**learner_settings(name), "search": again})
+    assert [one == other for one, other in zip(before, keys(), strict=True)] == [True, True, True, False]
 
 
 def test_outputs_of_classes_to_come_are_part_of_the_key_where_more_tasks_bring_more():

@@ -171,7 +171,9 @@ class Node:
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings that matter here: those marked `late` do nothing before the second lesson."""
         known = learner_settings(self.learner)
-        return {name: v for name, v in _changed(known, settings).items() if self.depth > 1 or not known[name].late}
+        found = {name: v for name, v in _changed(known, settings).items() if self.depth > 1 or not known[name].late}
+        revised = {f"{name} revised": dict(known[name].revised).get(value) for name, value in found.items()}
+        return found | {name: times for name, times in revised.items() if times}
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""

@@ -27,7 +27,8 @@ WORTH_A_WORD = 1e12  # a number that hardly anybody means
 @dataclass(frozen=True)
 class Setting:
     """One declared setting. `late` says that it has no effect before the second task, so that nodes of the first
-    task are shared by all its values; `lasting` that what is kept has its shape, so that it stays for all tasks."""
+    task are shared by all its values; `lasting` that what is kept has its shape, so that it stays for all tasks;
+    `revised` has values that came to mean something else, and how often: part of the key of every node with one."""
 
     default: Any
     help: str
@@ -38,6 +39,7 @@ class Setting:
     below: float | None = None
     late: bool = False
     lasting: bool = False
+    revised: tuple[tuple[Any, int], ...] = ()
     several: bool = False  # a tuple of such values, each of the kind of the first default
 
     def parse(self, name: str, value: Any) -> Any:

@@ -35,10 +35,10 @@ def choose(monkeypatch, kind):
         ({}, []),
         ({"front": True}, ["front", "front"]),
         ({"adapter": True}, ["adapter"]),
-        ({"warm": True}, ["warm"]),
+        ({"warm": True}, ["warm", "warm"]),
         ({"ridge": True}, ["ridge"]),
         ({"screen": True, "adapter": True}, ["adapter"]),
-        ({"search": "wide"}, ["warm", "ridge", "front", "front", "adapter"]),
+        ({"search": "wide"}, ["warm", "warm", "ridge", "front", "front", "adapter"]),
     ],
 )
 def test_each_part_adds_its_candidates(settings, kinds, make, teach, digits_lessons):
@@ -81,7 +81,13 @@ def _size(candidate, name):
 def test_a_warm_candidate_begins_as_its_source_but_for_the_head(make, teach, digits_lessons):
     learner = teach(make("mntdp-d", network=RESNET, warm=True), digits_lessons[:1])
     next(learner.learn(digits_lessons[1]))
-    (warm,) = candidates(learner, "warm")
+    whole, warm = candidates(learner, "warm")
+    assert (whole.prefix, warm.prefix) == ((), (0, 0))
+    assert list(whole.network.blocks) == learner.library.layers
+    old = torch.cat(
+        [learner.library.modules[k][0][: _size(whole, n)] for k, n in enumerate(learner.library.layers[:-1])]
+    )
+    assert torch.equal(whole.network.theta[: len(old)], old)
     assert list(warm.network.blocks) == learner.library.layers[2:]
     for layer, name in enumerate(learner.library.layers[2:-1], start=2):
         assert torch.equal(

@@ -3,7 +3,7 @@
 kind      the source's path            trained                        from Veniat et al. 2021
 branch    its first modules            new ones behind them           yes, b = 0 … L - 1
 whole     all of it                    nothing                        yes, b = L
-warm      its first modules            the others, from its values,   no
+warm      its first modules, or none   the others, from its values,   no
                                        and a new head
 front     its last modules and head    the first ones, from its       no
                                        values

@@ -16,7 +16,7 @@ from engram.settings import apply, setting
 
 PARTS = ("front", "adapter", "screen", "warm", "ridge")
 RENEWED = (1, 2)  # first modules of the candidates that renew some
-KEPT = 2  # first modules of a warm one that stay
+KEPT = (0, 2)  # first modules of the warm ones that stay
 
 
 class Wide:
@@ -27,11 +27,18 @@ class Wide:
         "candidates for a path: those of the paper, or wide, which is all of " + ", ".join(PARTS),
         choices=("paper", "wide"),
         late=True,
+        revised=(("wide", 1),),  # as `warm`, which is part of it
     )
     front = setting(False, "candidates that renew the first modules, from the source's, and keep the rest", late=True)
     adapter = setting(False, "a candidate that mixes colours before a whole frozen path", late=True)
     screen = setting(False, "for these two try all past paths of as many classes for a few steps", late=True)
-    warm = setting(False, "a candidate whose later modules, but for the head, begin as the source's", late=True)
+    warm = setting(
+        False,
+        "candidates whose modules, but for the head, begin as the source's: all of them are trained on, or all but the "
+        "first two",
+        late=True,
+        revised=((True, 1),),  # it was the second of them alone
+    )
     ridge = setting(False, "a candidate with a head by ridge regression on the features of all modules", late=True)
     # on the last task of a small ctrl-in (one seed) rates from 0.01 to 0.1 did equally well
     adapter_rate = setting(0.03, "size of a step of adapters", above=0, late=True)
@@ -53,7 +60,8 @@ class Wide:
 
     def plans(self, source: Path, is_whole: bool) -> list[Recipe]:
         """Those made from a source; some need its whole path, which can be used if it has as many classes."""
-        found = [Recipe("warm", source, min(KEPT, self._layers - 2))] if self.warm else []
+        kept = dict.fromkeys(min(first, self._layers - 2) for first in KEPT) if self.warm else ()
+        found = [Recipe("warm", source, first) for first in kept]
         if self.ridge:
             found.append(Recipe("ridge", source))
         return found + self._input_side(source) if is_whole and not self.screen else found
