@@ -98,6 +98,25 @@ def test_a_warm_candidate_begins_as_its_source_but_for_the_head(make, teach, dig
     assert not torch.equal(warm.network.theta, fresh.network.theta)
 
 
+def test_a_warm_candidate_begins_as_the_task_that_had_most_samples(make, teach, digits_lessons, monkeypatch, snapshot):
+    """Beside those that begin as the nearest one."""
+    few = replace(digits_lessons[1], train=digits_lessons[1].train.take(torch.arange(20)))
+    learner = make("mntdp-d", network=RESNET, epochs=1, warm=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("engram.parts.search._merit", lambda each, score: -len(each.plan.path))  # everything new
+        teach(learner, [digits_lessons[0], few])
+    first, second = learner.library.paths.values()
+    assert learner.best_taught() == [first]
+    heir = make("mntdp-d", network=RESNET, epochs=1, warm=True)
+    heir.load(snapshot(learner))
+    for nearest in (first, second):
+        monkeypatch.setattr(heir, "nearest_paths", lambda lesson, past, nearest=nearest: [nearest])
+        next(heir.learn(digits_lessons[2]))
+        found = [(each.plan.path, each.plan.first) for each in candidates(heir, "warm")]
+        assert found == [(nearest, 0), (nearest, 2), *([(first, 0)] if nearest != first else [])]
+        heir.load(snapshot(learner))
+
+
 @pytest.mark.parametrize("kind", ["front", "warm", "adapter", "ridge"])
 def test_old_outputs_stay_and_the_path_found_predicts_what_the_candidate_did(
     kind, make, teach, digits_lessons, monkeypatch

@@ -70,9 +70,9 @@ LONG = (
 BEYOND = (
     "Ours. front: candidates that renew the first modules and keep the later ones, frozen. adapter: a 1 × 1 "
     "convolution of the colours before a whole old path; with screen the path is found by fitting it to all of them "
-    "for a few steps. warm: all modules, or all but the first two, start from the source's weights. ridge: a linear "
-    "readout in closed form of the features of all modules. Every candidate is chosen by validation accuracy, and its "
-    "operations are counted."
+    "for a few steps. warm: all modules, or all but the first two, start from the source's weights, or all from those "
+    "of the past task that had most samples. ridge: a linear readout in closed form of the features of all modules. "
+    "Every candidate is chosen by validation accuracy, and its operations are counted."
 )
 FALL = (
     "Δ is the accuracy on the last task less that on the first when it was learned. The paper says in words how much "

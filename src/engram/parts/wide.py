@@ -27,7 +27,7 @@ class Wide:
         "candidates for a path: those of the paper, or wide, which is all of " + ", ".join(PARTS),
         choices=("paper", "wide"),
         late=True,
-        revised=(("wide", 1),),  # as `warm`, which is part of it
+        revised=(("wide", 2),),  # as `warm`, which is part of it
     )
     front = setting(False, "candidates that renew the first modules, from the source's, and keep the rest", late=True)
     adapter = setting(False, "a candidate that mixes colours before a whole frozen path", late=True)
@@ -35,9 +35,9 @@ class Wide:
     warm = setting(
         False,
         "candidates whose modules, but for the head, begin as the source's: all of them are trained on, or all but the "
-        "first two",
+        "first two; and one that begins as the past path that has learned from most samples",
         late=True,
-        revised=((True, 1),),  # it was the second of them alone
+        revised=((True, 2),),  # it was the second of them alone
     )
     ridge = setting(False, "a candidate with a head by ridge regression on the features of all modules", late=True)
     # on the last task of a small ctrl-in (one seed) rates from 0.01 to 0.1 did equally well
@@ -65,6 +65,10 @@ class Wide:
         if self.ridge:
             found.append(Recipe("ridge", source))
         return found + self._input_side(source) if is_whole and not self.screen else found
+
+    def warmed(self, path: Path) -> list[Recipe]:
+        """That made from a path which is no source."""
+        return [Recipe("warm", path)] if self.warm else []
 
     def waiting(self) -> list[Recipe]:
         """Those that are made from what screening finds."""
