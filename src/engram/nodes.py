@@ -169,10 +169,12 @@ class Node:
         return [self.stream["tasks"]] if ahead and kind is not None and kind.widens else []
 
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that matter here: those marked `late` do nothing before the second lesson."""
+        """The settings that matter here: those marked `late` do nothing before the second lesson. That a value means
+        something else now matters from the first one on: it may need of a state what was not kept before."""
         known = learner_settings(self.learner)
-        found = {name: v for name, v in _changed(known, settings).items() if self.depth > 1 or not known[name].late}
-        revised = {f"{name} revised": dict(known[name].revised).get(value) for name, value in found.items()}
+        changed = _changed(known, settings)
+        found = {name: v for name, v in changed.items() if self.depth > 1 or not known[name].late}
+        revised = {f"{name} revised": dict(known[name].revised).get(value) for name, value in changed.items()}
         return found | {name: times for name, times in revised.items() if times}
 
     def to_json(self) -> dict[str, Any]:
