@@ -98,23 +98,16 @@ def test_a_warm_candidate_begins_as_its_source_but_for_the_head(make, teach, dig
     assert not torch.equal(warm.network.theta, fresh.network.theta)
 
 
-def test_a_warm_candidate_begins_as_the_task_that_had_most_samples(make, teach, digits_lessons, monkeypatch, snapshot):
-    """Beside those that begin as the nearest one."""
-    few = replace(digits_lessons[1], train=digits_lessons[1].train.take(torch.arange(20)))
-    learner = make("mntdp-d", network=RESNET, epochs=1, warm=True)
-    with monkeypatch.context() as patch:
-        patch.setattr("engram.parts.search._merit", lambda each, score: -len(each.plan.path))  # everything new
-        teach(learner, [digits_lessons[0], few])
-    first, second = learner.library.paths.values()
-    assert learner.best_taught() == [first]
-    heir = make("mntdp-d", network=RESNET, epochs=1, warm=True)
-    heir.load(snapshot(learner))
-    for nearest in (first, second):
-        monkeypatch.setattr(heir, "nearest_paths", lambda lesson, past, nearest=nearest: [nearest])
-        next(heir.learn(digits_lessons[2]))
-        found = [(each.plan.path, each.plan.first) for each in candidates(heir, "warm")]
-        assert found == [(nearest, 0), (nearest, 2), *([(first, 0)] if nearest != first else [])]
-        heir.load(snapshot(learner))
+@pytest.mark.parametrize("most, others", [(0, 6), (1, 0), (3, 2), (99, 6)])
+def test_warm_candidates_begin_as_the_nearest_other_paths_too(most, others, make, many):
+    learner = make("mntdp-d", **FRESH, warm=True, warm_sources=most)
+    learner.load(many[0])
+    next(learner.learn(many[1]))
+    (source, first), *rest = [(each.plan.path, each.plan.first) for each in candidates(learner, "warm")]
+    near, *further = learner.ranked_paths(many[1], learner.past_paths())
+    assert (source, first) == (near, 0)
+    kept = [(near, 1)]  # the network has three modules
+    assert rest == kept + [(path, 0) for path in further[:others]]
 
 
 @pytest.mark.parametrize("kind", ["front", "warm", "adapter", "ridge"])

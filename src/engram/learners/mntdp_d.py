@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engram.core import Lesson, State
+from engram.core import Lesson
 from engram.parts.candidates import Recipe
 from engram.parts.fit import Fit
-from engram.parts.library import Path
 from engram.parts.modular import Modular
 from engram.parts.search import Search
 from engram.parts.stopping import Stopping
@@ -44,7 +43,6 @@ class MntdpD(Modular):
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
         self.wide = Wide(self._values(Wide), len(self.library.layers))
-        self.samples: dict[int, int] = {}  # that each past task had to learn from
         values = self._values(Fit) | self._values(Stopping)
         screening = (self.wide.adapter_rate, self.wide.screen_steps, self.wide.finalists)
         self.fit = Search(self.library, values, *screening)
@@ -54,19 +52,15 @@ class MntdpD(Modular):
         names = self.outputs.add(lesson.index, lesson.classes)
         past = self.past_paths()
         fitting = [path for path in past if self.library.outputs(path) == len(lesson.classes)]
-        sources = self.nearest_paths(lesson, past)
+        ranked = self.ranked_paths(lesson, past)
+        sources = ranked[: self.sources or None]
         plans = [Recipe("branch", prefix, len(prefix)) for prefix in beginnings(sources)]
         plans += [Recipe("whole", path) for path in sources if path in fitting]
         for path in sources:
             plans += self.wide.plans(path, path in fitting)
-        plans += [plan for path in self.best_taught() if path not in sources for plan in self.wide.warmed(path)]
+        plans += self.wide.warmed([path for path in ranked if path not in sources], len(sources))
         screened = fitting if self.wide.screen else []
         self.fit.begin(lesson.index, plans + self.wide.waiting(), self._initial_rows(names), screened)
-
-    def best_taught(self) -> list[Path]:
-        """The path of the past task that had most samples, of equal ones the first; none where none is known."""
-        task = max(self.samples, key=lambda task: self.samples[task], default=None)
-        return [] if task is None else [self.library.paths[task]]
 
     def prepare(self, lesson: Lesson) -> None:
         super().prepare(lesson)
@@ -79,13 +73,4 @@ class MntdpD(Modular):
             for each, score in scored  # one that is alone need not have been looked at
         ]
         path = scored[0][0].join(lesson.index)
-        self.samples[lesson.index] = len(lesson.train)
         self._notes = {"path": list(path), **described[0], "candidates": described}
-
-    def state(self) -> State:
-        state = super().state()
-        return State(state.tensors, {**state.plain, "samples": sorted(self.samples.items())})
-
-    def load(self, state: State) -> None:
-        super().load(state)
-        self.samples = dict(state.plain.get("samples", ()))

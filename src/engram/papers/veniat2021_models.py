@@ -97,7 +97,13 @@ MODELS: Mapping[str, Entrant] = {
     "HAT (Wide) * †": Entrant("hat", families=_EVERYWHERE, grid=_HAT, grids=_HAT_BY_FAMILY, wider=_WIDER),
     "DEN †": Entrant("den", families=("digits",), own=_GROWN, by_itself=True),
     "RCL †": Entrant("rcl", families=("digits",), own=_GROWN, by_itself=True),
-    WIDE: Entrant("mntdp-d", {"search": "wide"}, ("transfer", "long"), own={"long": {"finalists": 8}}, ours=True),
+    WIDE: Entrant(
+        "mntdp-d",
+        {"search": "wide"},
+        ("transfer", "long"),
+        own={"long": {"finalists": 8, "warm_sources": 1}},
+        ours=True,
+    ),
 }
 # What the wide search is made of, one part at a time beside the paper's candidates.
 PARTS: Mapping[str, Mapping[str, Any]] = {

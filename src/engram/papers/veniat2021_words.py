@@ -65,14 +65,15 @@ GENERAL = (
 )
 LONG = (
     "Mean over instances of the stream and seeds. By its name only: a hundred tasks take their time. The wide search "
-    "tries all past paths for ten steps, the better half of them for twenty and a quarter for forty (`finalists=8`)."
+    "tries all past paths for ten steps, the better half of them for twenty and a quarter for forty (`finalists=8`), "
+    "and begins warm as the nearest one alone (`warm_sources=1`)."
 )
 BEYOND = (
     "Ours. front: candidates that renew the first modules and keep the later ones, frozen. adapter: a 1 × 1 "
     "convolution of the colours before a whole old path; with screen the path is found by fitting it to all of them "
     "for a few steps. warm: all modules, or all but the first two, start from the source's weights, or all from those "
-    "of the past task that had most samples. ridge: a linear readout in closed form of the features of all modules. "
-    "Every candidate is chosen by validation accuracy, and its operations are counted."
+    "of another past path, of which there are five. ridge: a linear readout in closed form of the features of all "
+    "modules. Every candidate is chosen by validation accuracy, and its operations are counted."
 )
 FALL = (
     "Δ is the accuracy on the last task less that on the first when it was learned. The paper says in words how much "

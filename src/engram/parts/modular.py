@@ -86,13 +86,17 @@ class Modular(GradientLearner):
 
     def nearest_paths(self, lesson: Lesson, past: list[Path]) -> list[Path]:
         """The past paths that candidates are made from, the best first."""
+        return self.ranked_paths(lesson, past)[: self.sources or None]
+
+    def ranked_paths(self, lesson: Lesson, past: list[Path]) -> list[Path]:
+        """All past paths, the best first; as they come where all of them are sources."""
         if self.prior == "random":
             order = torch.randperm(len(past), generator=generator(self.seed, "sources", lesson.index)).tolist()
             past = [past[k] for k in order]
         elif len(past) > (self.sources or len(past)):
             scores = self._nearest(lesson, past)
             past = sorted(past, key=lambda path: -scores[path])
-        return past[: self.sources or None]
+        return past
 
     def _nearest(self, lesson: Lesson, paths: list[Path]) -> dict[Path, float]:
         """How well nearest neighbours do on the features of each path."""

@@ -27,17 +27,20 @@ class Wide:
         "candidates for a path: those of the paper, or wide, which is all of " + ", ".join(PARTS),
         choices=("paper", "wide"),
         late=True,
-        revised=(("wide", 2),),  # as `warm`, which is part of it
+        revised=(("wide", 3),),  # as `warm`, which is part of it
     )
     front = setting(False, "candidates that renew the first modules, from the source's, and keep the rest", late=True)
     adapter = setting(False, "a candidate that mixes colours before a whole frozen path", late=True)
     screen = setting(False, "for these two try all past paths of as many classes for a few steps", late=True)
     warm = setting(
         False,
-        "candidates whose modules, but for the head, begin as the source's: all of them are trained on, or all but the "
-        "first two; and one that begins as the past path that has learned from most samples",
+        "candidates whose modules, but for the head, begin as the source's and are trained on: all of them, or all but "
+        "the first two; and as those of other past paths, all of them",
         late=True,
-        revised=((True, 2),),  # it was the second of them alone
+        revised=((True, 3),),  # it was all but the first two alone
+    )
+    warm_sources = setting(
+        5, "past paths that warm candidates begin as, the nearest ones; 0: all", at_least=0, late=True
     )
     ridge = setting(False, "a candidate with a head by ridge regression on the features of all modules", late=True)
     # on the last task of a small ctrl-in (one seed) rates from 0.01 to 0.1 did equally well
@@ -66,9 +69,11 @@ class Wide:
             found.append(Recipe("ridge", source))
         return found + self._input_side(source) if is_whole and not self.screen else found
 
-    def warmed(self, path: Path) -> list[Recipe]:
-        """That made from a path which is no source."""
-        return [Recipe("warm", path)] if self.warm else []
+    def warmed(self, others: list[Path], sources: int) -> list[Recipe]:
+        """Those made from paths, the nearest first, that are none of so many sources: neighbours on frozen features
+        say little about where it is best to begin."""
+        most = max(self.warm_sources - sources, 0) if self.warm_sources else None
+        return [Recipe("warm", path) for path in others[:most]] if self.warm else []
 
     def waiting(self) -> list[Recipe]:
         """Those that are made from what screening finds."""
