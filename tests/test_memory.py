@@ -42,7 +42,7 @@ def defaults(learner, **settings):
 )
 def test_more_than_the_machine_has_is_refused_before_it_is_built(learner, network, settings, monkeypatch):
     monkeypatch.delenv("ENGRAM_MAX_BYTES", raising=False)
-    protocol = "task-level" if any(isinstance(value, list) for value in settings.values()) else "sequential"
+    protocol = "stream-level" if any(isinstance(value, list) for value in settings.values()) else "sequential"
     began = time.process_time()
     with pytest.raises(
         TooLarge, match=rf"learner '{re.escape(learner)}'.* of memory and .* this machine has; .*ENGRAM_MAX_BYTES="

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,6 @@ from engram.sealed import SealedTable
 
 KEEP_BYTES = 64_000_000
 TWIN_BYTES = 1_000_000_000
-_KEY = re.compile("[0-9a-f]{40,64}")
-
-Packed = tuple[str, list[Any], str]  # a table, the values of a row as they are in the file, their digest
 
 
 class Store:
@@ -152,7 +148,7 @@ class Store:
         with self._database.transaction():
             known = self._runs.get(key)
             if known is None or known["status"] != "done":
-                number = known["number"] if known else self._next_number("runs")
+                number = known["number"] if known else self.next_number("runs")
                 self._runs.put(number=number, key=key, spec=spec, status="pending")
             elif not all(map(self._nodes.has, (known["result"] or {}).get("grown", ()))):
                 warnings.warn(
@@ -160,9 +156,6 @@ class Store:
                     "it is trained again",
                     stacklevel=2,
                 )
-
-    def _next_number(self, table: str) -> int:
-        return int(self._read(f"SELECT COALESCE(MAX(rowid), 0) + 1 FROM {table}")[0][0])
 
     def finish_run(self, key: str, status: str, result: Any = None, error: EngramError | None = None) -> None:
         """How a run ended; one that is done stays done, whatever happens to another process that wanted it too."""
@@ -193,62 +186,27 @@ class Store:
         """Keep what was asked for, and which runs answer it; asked again it is kept as it is now."""
         with self._database.transaction():
             known = self._experiments.get(key)
-            number = known["number"] if known else self._next_number("experiments")
+            number = known["number"] if known else self.next_number("experiments")
             self._experiments.put(number=number, key=key, text=text, by=by, rows=rows)
 
     def experiments(self, prefix: str = "") -> list[dict[str, Any]]:
         """Every experiment in the order in which they were asked for."""
         return [each for each in self._experiments.all() if each["key"].startswith(prefix)]
 
-    # To and from other stores, see `parcel`.
+    # What `parcel` takes elsewhere and brings here.
 
-    def packed(self, keys: Collection[str]) -> Iterator[Packed]:
-        """Of runs that are done everything that is known but checkpoints: first the nodes, then the runs, then the
-        experiments that have no other runs."""
-        results = [run["result"] for run in self.runs() if run["key"] in keys]
-        nodes = dict.fromkeys(node for result in results for node in (*result["path"], *result["grown"]))
-        experiments = [each["key"] for each in self.experiments() if _runs_of(each) <= {*keys}]
-        for table, wanted in ((self._nodes, nodes), (self._runs, keys), (self._experiments, experiments)):
-            yield from filter(None, map(table.packed, wanted))
+    @property
+    def tables(self) -> dict[str, SealedTable]:
+        """By their names: nodes, runs, experiments."""
+        return {table.shape.name: table for table in (self._nodes, self._runs, self._experiments)}
 
-    def take_in(self, rows: Iterable[Packed]) -> dict[str, int]:
-        """Add what another store packed, all of it or nothing; what is known here stays as it is. How many rows of each
-        table were added, and how many runs were `known`."""
-        tables = {table.shape.name: table for table in (self._nodes, self._runs, self._experiments)}
-        added = {**dict.fromkeys(tables, 0), "known": 0}
-        with self._database.transaction():
-            for name, raw, sha256 in rows:
-                table = tables.get(name)
-                values = table.unpacked(raw, sha256) if table else None
-                if table is None or values is None or not _KEY.fullmatch(values["key"] or ""):
-                    raise DamagedFile("a row in it is not what was written")
-                if self._is_news(table, values):
-                    self._add(table, values, raw, sha256)
-                    added[name] += 1
-                else:
-                    added["known"] += table is self._runs
-        return added
+    def all_or_nothing(self) -> contextlib.AbstractContextManager[None]:
+        """What is written inside is there as a whole, or not at all."""
+        return self._database.transaction()
 
-    def _is_news(self, table: SealedTable, values: Mapping[str, Any]) -> bool:
-        """Whether a row says more than what is known here."""
-        known = table.get(values["key"])
-        if known is None:
-            return True
-        return bool(known["row"] is None if table is self._nodes else known.get("status", "done") != "done")
-
-    def _add(self, table: SealedTable, values: dict[str, Any], raw: Sequence[Any], sha256: str) -> None:
-        if table is self._nodes:
-            table.insert(raw, sha256)
-            return
-        if table is self._runs and not self._is_whole(values):
-            raise DamagedFile(f"a part of run {values['key'][:10]} is missing in it")
-        known = table.get(values["key"])
-        table.put(**{**values, "number": known["number"] if known else self._next_number(table.shape.name)})
-
-    def _is_whole(self, run: Mapping[str, Any]) -> bool:
-        result = run["result"] or {}
-        parts = [*result.get("path", ()), *result.get("grown", ())]
-        return run["status"] == "done" and bool(parts) and all(map(self._nodes.has, parts))
+    def next_number(self, table: str) -> int:
+        """Of a run or an experiment that is new."""
+        return int(self._read(f"SELECT COALESCE(MAX(rowid), 0) + 1 FROM {table}")[0][0])
 
     # Housekeeping.
 
@@ -331,10 +289,6 @@ def existing(folder: str | os.PathLike[str]) -> Store:
             f"there is no store in '{os.fspath(folder)}'; name one with --store, or make one with 'engram run'"
         )
     return Store(folder)
-
-
-def _runs_of(experiment: Mapping[str, Any]) -> set[str]:
-    return {run for row in experiment["rows"] for run in row["runs"]}
 
 
 def _size(path: Path) -> int:

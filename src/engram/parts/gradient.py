@@ -3,8 +3,7 @@
     begin ─▶ ( batch ─▶ before_step ─▶ loss ─▶ differentiate ─▶ edit ─▶ descend ─▶ after_step )* ─▶ end
 
 The loop is that of a `Fit`. What many methods have in common they hold as parts: exemplars (`Rehearsal`), weights of
-classes (`Criterion`) and the pull of a penalty. A class that lists a part in `parts` has its settings; without them the
-part does nothing.
+classes (`Criterion`) and the pull of a penalty. A class that lists a part in `parts` has its settings.
 """
 
 from __future__ import annotations
