@@ -218,7 +218,7 @@ def test_claims_are_held_or_not_held():
     held = said(good, [0, 0, 0, 0, 0, 0, 1])
     assert held[reuse] == "held"
     best = "MNTDP-D has the best A of the paper's learners on at least four streams (published: on two)"
-    assert (held[best], verdicts[best]) == ("held", "of 16 others 3 are there")
+    assert (held[best], verdicts[best]) == ("held", "beside 3 of 16 others")
     never = "F is exactly 0 for Independent, frozen New-head and New-leg, PNN and MNTDP"
     assert (held[never], verdicts[never]) == ("held", "there are Independent, New-head freeze, MNTDP-D")
     assert held["Finetune forgets: F at most −0.25 on average"] == "held"

@@ -132,12 +132,13 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     figure: Callable[[Sequence[Answer]], Drawing | None] | None = None
     about: str = ""
+    source: str = ""  # of the published values, where it is another than that of the rows
     ours: bool = False  # a search of our own beside the paper, with a page of its own: only by its name
 
     def section(self, answers: Sequence[Answer]) -> Section:
         tables = self.tables(answers)
         printed = any(table.published(place) for table in tables for place in range(len(table.columns)))
-        sources = {answer.question.source for answer in answers if answer.question.source and printed}
+        sources = {self.source or answer.question.source for answer in answers if printed}
         return Section(
             name=self.name,
             title=self.title,
@@ -146,7 +147,7 @@ class Experiment:
             data=self.data(answers),
             verdicts=self.verdicts(answers),
             notes=self.notes(answers),
-            sources=tuple(sorted(sources)),
+            sources=tuple(sorted(filter(None, sources))),
             figure=self.picture(answers),
             settings=self.settings(answers),
         )

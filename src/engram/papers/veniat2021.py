@@ -243,8 +243,9 @@ def _both(answers: Sequence[Answer]) -> list[Table]:
 def _long(cells: _Cells) -> list[Experiment]:
     by_name: dict[str, Any] = {"ours": cells.tier != "quick", "about": LONG}
     questions, shown = cells.of("S_long"), stream_table("S_long", TOTALS, cells.tier == "paper", "table2")
+    source = "Veniat et al. 2021, Table 2"
     return [
-        view("table2", "Table 2: the long stream", questions=questions, shown=shown, **by_name),
+        view("table2", "Table 2: the long stream", questions=questions, shown=shown, source=source, **by_name),
         _of_stream(cells, "S_long", STANDARD_COLUMNS, **by_name),
         view(
             "fig4",
@@ -252,6 +253,7 @@ def _long(cells: _Cells) -> list[Experiment]:
             questions=questions,
             shown=shown,
             figure=along("S_long"),
+            source=source,
             **by_name,
         ),
     ]

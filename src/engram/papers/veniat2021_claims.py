@@ -136,7 +136,7 @@ def _of_rivals(model: str, streams: Sequence[str], network: str) -> Callable[[Ce
         there = len(_rivals(cells, model, streams, network))
         every = [m for m, e in MODELS.items() if "transfer" in e.families and not e.ours and m != model]
         total = len([m for m in every if network == ALL or ALEXNET not in m])
-        return "" if there == total else f"of {total} others {there} are there"
+        return "" if there == total else f"beside {there} of {total} others"
 
     return said
 
@@ -247,6 +247,7 @@ _CLAIMS: Mapping[str, tuple[Claim, ...]] = defaultdict(
         "table1": (*_TRANSFER_CLAIMS, *_BEYOND),
         "beyond": _BEYOND,
         "table2": _LONG,
+        "fig4": _LONG,
         "table11": (shares_little(STANDARD[0]), *map(_grows, ("DEN †", "RCL †"))),
         "table12": (shares_little(STANDARD[1]),),
     },
