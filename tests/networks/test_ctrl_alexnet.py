@@ -60,7 +60,7 @@ def test_dropout_comes_after_relu_and_before_pooling_in_all_but_name():
     made.trunk.reseed(generator(0, "dropout"))
     found = made.features(x, training=True)
     tensors = list(made.trunk.parameters())
-    masks, h = generator(0, "dropout"), x
+    masks, h = generator(0, "dropout"), x.contiguous(memory_format=torch.channels_last)
     for drop, kernel, bias in zip(made.trunk.dropouts, tensors[0:4:2], tensors[1:4:2], strict=True):
         drop.generator = masks
         h = F.relu(F.conv2d(h, kernel, bias))

@@ -128,6 +128,19 @@ def test_known_masks_never_change_nor_does_one_that_was_handed_out():
     assert dropout.mask(torch.ones(5)).shape == (5,)
 
 
+def test_a_mask_lies_in_memory_as_the_batch_does():
+    """The same numbers in the order of the memory, so that as many are dropped and none of them is met twice."""
+    dropout, images = Dropout(0.4), torch.ones(2, 3, 4, 5)
+    masks = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        dropout.generator = torch.Generator().manual_seed(0)
+        masks.append(dropout.mask(images.contiguous(memory_format=layout)))
+    plain, by_pixel = masks
+    assert by_pixel.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(by_pixel.permute(0, 2, 3, 1).flatten(), plain.flatten())
+    assert dropout.mask(images[:, :, ::2]).shape == (2, 3, 2, 5)  # of which every other row is there
+
+
 def test_dropout_without_a_generator_is_an_error():
     with pytest.raises(RuntimeError, match="reseed"):
         Dropout(0.5).train()(torch.ones(3))

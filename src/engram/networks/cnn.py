@@ -24,7 +24,7 @@ class RWalkCNN(Trunk):
     """Chaudhry et al. 2018, Table 4: twice (two 3×3 convolutions, max-pooling, dropout), 'same' padding."""
 
     name = "rwalk-cnn"
-    bits = 1  # channels last
+    bits = 2  # channels last, masks of dropout too
     channels_last = True
 
     dropout = setting(0.5, "share of units dropped after each pooling", at_least=0, below=1)

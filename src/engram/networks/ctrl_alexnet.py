@@ -19,6 +19,7 @@ class CtrlAlexNet(Trunk):
     then two full layers."""
 
     name = "ctrl-alexnet"
+    bits = 1  # masks of dropout lie pixel by pixel too
     channels_last = True
 
     width = setting(
