@@ -194,7 +194,7 @@ def test_json_has_everything():
     found = plan([small(tasks=2)], jobs=2).to_json()
     assert found.keys() == {
         "runs", "nodes", "distinct", "shared", "known", "to_train", "seconds", "longest_seconds", "wall_seconds",
-        "jobs", "kinds", "measured_kinds", "timed",
+        "jobs", "kinds", "measured_kinds", "timed", "stopping",
     }  # fmt: skip
 
 

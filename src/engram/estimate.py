@@ -46,6 +46,11 @@ class Asked(NamedTuple):
     def growth(self) -> Growth:
         return self.node.last
 
+    @property
+    def stops_by_itself(self) -> bool:
+        """Whether it may end before its last step, and nobody knows when."""
+        return self.learned is None and self.growth.settings.get("stop") == "patience"
+
     def family(self) -> tuple[str, str]:
         return self.node.learner, self.node.network.name
 

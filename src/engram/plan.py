@@ -32,7 +32,8 @@ class Forecast:
     """Nodes as all runs together ask for them (`nodes`), each counted once (`distinct`), and those of the latter that
     were grown or failed before (`known`). `seconds` is CPU time of growing the rest, `longest_seconds` what the longest
     run takes at least; both are not numbers where none of the `kinds` of nodes could be measured. Of `timed` nodes the
-    store knows how long their lessons took with other seeds."""
+    store knows how long their lessons took with other seeds. Of others `stopping` may stop by themselves, nobody knows
+    when, and count with all their steps."""
 
     runs: int
     nodes: int
@@ -44,6 +45,7 @@ class Forecast:
     kinds: int
     measured_kinds: int
     timed: int = 0
+    stopping: int = 0
 
     @property
     def shared(self) -> int:
@@ -83,6 +85,7 @@ def plan(runs: Sequence[Run], store: Store | None = None, jobs: int = 1) -> Fore
         kinds=found.kinds,
         measured_kinds=found.measured,
         timed=sum(asked.learned is not None for asked in tree.missing.values()),
+        stopping=sum(asked.stops_by_itself for asked in tree.missing.values()),
     )
 
 

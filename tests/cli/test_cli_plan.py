@@ -88,6 +88,15 @@ def test_what_took_its_time_with_another_seed_is_said(train):
     assert said.endswith("4 nodes of them as long as with other seeds\n")
 
 
+def test_what_may_stop_early_is_counted_with_all_its_steps_and_said(train):
+    words = ("split-digits", "finetune", "--tasks", "2", "--set", "stop=patience")
+    said = train(*words, "--plan").out.splitlines()
+    assert said[1].startswith("at most about ")
+    assert said[2] == "2 nodes of them with all their steps, which may stop long before"
+    train(*words, "--seeds", "1")
+    assert "at most" not in train(*words, "--plan").out
+
+
 def test_text_of_a_large_plan_fits_eighty_columns():
     plan = Forecast(
         runs=72, nodes=1432, distinct=1216, known=12, seconds=12000, longest_seconds=600, jobs=2, kinds=20,

@@ -34,7 +34,8 @@ def lines(plan: Forecast, store: str) -> list[str]:
     counts = f"{count(plan.nodes, 'node')} wanted by {count(plan.runs, 'run')}"
     known = f"{plan.shared} shared, {plan.known} in {store}"
     timed = [f"{count(plan.timed, 'node')} of them as long as with other seeds"] if plan.timed else []
-    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan), *timed]
+    early = [f"{count(plan.stopping, 'node')} of them with all their steps, which may stop long before"]
+    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan), *timed, *early[: plan.stopping]]
 
 
 def time_line(plan: Forecast) -> str:
@@ -45,4 +46,5 @@ def time_line(plan: Forecast) -> str:
     kinds = count(plan.kinds, "kind")
     measured = kinds if plan.measured_kinds == plan.kinds else f"{plan.measured_kinds} of {kinds}"
     workers = count(plan.jobs, "worker")
-    return f"about {duration(plan.wall_seconds)} with {workers} (from a few steps of {measured} of nodes)"
+    most = "at most about" if plan.stopping else "about"
+    return f"{most} {duration(plan.wall_seconds)} with {workers} (from a few steps of {measured} of nodes)"
