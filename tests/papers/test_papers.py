@@ -34,6 +34,14 @@ def experiment(answers, *claims: Claim) -> Experiment:
     return Experiment("table", "A table", (ACCURACY, MINUTES), tuple(one.question for one in answers), claims)
 
 
+def test_rows_with_other_seeds_than_most_are_named():
+    usual, more = answer(0.9), answer(0.8, 0.9, 0.7)
+    named = [dataclasses.replace(usual, question=dataclasses.replace(usual.question, label=name)) for name in "AB"]
+    assert experiment(named).section(named).notes == ()
+    uneven = [*named, more]
+    assert experiment(uneven).section(uneven).notes == ("Means are over seeds 0, but of SI (0, 1, 2).",)
+
+
 @pytest.mark.parametrize("accuracies, verdict", [((0.89, 0.91), "held"), ((0.89, 0.90), "NOT held")])
 def test_a_claim_is_held_from_its_floor_on(accuracies, verdict):
     answers = [answer(*accuracies)]

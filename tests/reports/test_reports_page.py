@@ -76,6 +76,13 @@ def test_a_part_has_a_page_of_another_name():
     ]
 
 
+def test_a_page_says_where_deviations_are():
+    pairs = section("other", tables=(replace(TABLE, shown="pairs"),))
+    assert "seeds 0, 1; mean ± standard deviation)" in text_of(section())
+    assert "seeds 0, 1; means; standard deviations are in the CSV files)" in text_of(pairs)
+    assert "seeds 0, 1; means; standard deviations are beside them or in the CSV files)" in text_of(section(), pairs)
+
+
 def test_one_seed_has_no_deviation():
     assert "seed 3, so there are no deviations)" in text_of(section(), seeds=(3,))
 

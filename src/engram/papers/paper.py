@@ -146,7 +146,7 @@ class Experiment:
             tables=tables,
             data=self.data(answers),
             verdicts=self.verdicts(answers),
-            notes=self.notes(answers),
+            notes=(*_uneven(answers), *self.notes(answers)),
             sources=tuple(sorted(filter(None, sources))),
             figure=self.picture(answers),
             settings=self.settings(answers),
@@ -180,6 +180,19 @@ class Experiment:
             return self.figure(answers)
         panels = [(answer.question.label, done(answer.records)) for answer in answers if done(answer.records)]
         return TaskPanels([(answers[0].records[0].stream, panels)])
+
+
+def _uneven(answers: Sequence[Answer]) -> list[str]:
+    """Which rows have which seeds, where not all have the same."""
+    by_seeds: dict[str, list[str]] = {}
+    for answer in answers:
+        seeds = ", ".join(str(record.seed) for record in done(answer.records)) or "none"
+        by_seeds.setdefault(seeds, []).append(answer.question.label)
+    if len(by_seeds) < 2:
+        return []
+    most = max(by_seeds, key=lambda seeds: len(by_seeds[seeds]))
+    others = [f"{', '.join(labels)} ({seeds})" for seeds, labels in by_seeds.items() if seeds != most]
+    return [f"Means are over seeds {most}, but of {', '.join(others)}."]
 
 
 Answered = Sequence[tuple[Experiment, Sequence[Answer]]]

@@ -73,8 +73,9 @@ def _render(page: Page, figures: Sequence[list[str]]) -> str:
 def _seeds(page: Page) -> str:
     if len(page.seeds) == 1:
         return f"seed {page.seeds[0]}, so there are no deviations"
-    brief = all(table.shown == "pairs" for section in page.sections for table in section.tables)
-    shown = "means; standard deviations are in the CSV files" if brief else "mean ± standard deviation"
+    brief = [table.shown == "pairs" for section in page.sections for table in section.tables]
+    places = "in the CSV files" if all(brief) else "beside them or in the CSV files"
+    shown = f"means; standard deviations are {places}" if any(brief) else "mean ± standard deviation"
     return f"seeds {', '.join(map(str, page.seeds))}; {shown}"
 
 
