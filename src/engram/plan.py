@@ -18,7 +18,6 @@ from engram.core import Stream
 from engram.errors import BadSetting
 from engram.estimate import Asked, estimate
 from engram.execute.walk import Walk
-from engram.nodes import Node
 from engram.protocols import Outcome
 from engram.runs import Run
 from engram.store import Store
@@ -115,7 +114,7 @@ class _Wanted:
             self.rounds[-1].append(list(nodes))
             for place, (key, node) in enumerate(nodes.items()):
                 asked = Asked(node, self._stream(run, node.validation), learned[key])
-                outcome = self._remembered(walk, node)
+                outcome = walk.remembered(node, self.store) if self.store else None
                 if outcome is None:
                     self.missing.setdefault(key, asked)
                 else:
@@ -135,14 +134,6 @@ class _Wanted:
         spec = {name: value for name, value in run.stream.spec.items() if name != "seed"}
         key = json.dumps([spec, validation], sort_keys=True)
         return self._streams.setdefault(key, run.holding_out(validation))
-
-    def _remembered(self, walk: Walk, node: Node) -> Outcome | None:
-        if self.store is None:
-            return None
-        row, failure = self.store.row(node.key), self.store.failure(node.key)
-        if row is not None:
-            return walk.outcome(node, row)
-        return None if failure is None else Outcome(error=failure)
 
 
 def made_up(asked: Asked, best: bool) -> Outcome:

@@ -82,7 +82,7 @@ class Store:
         """A node cannot be grown. What was measured there before, if anything, stays."""
         with self._database.transaction():
             if self.row(key) is None:
-                self._nodes.put(key=key, parent=parent, spec=spec, **_words(error), grown=1)
+                self._nodes.put(key=key, parent=parent, spec=spec, **words(error), grown=1)
         self.delete_partial(key)
 
     def times_grown(self, key: str) -> int:
@@ -162,7 +162,7 @@ class Store:
         with self._database.transaction():
             known = self._runs.get(key)
             if known is not None and (known["status"] != "done" or status == "done"):
-                self._runs.put(**{**known, "status": status, "result": result, **_words(error)})
+                self._runs.put(**{**known, "status": status, "result": result, **words(error)})
 
     def runs(self, prefix: str = "") -> list[dict[str, Any]]:
         """Every run in the order in which they were asked for; those whose entries are damaged are left out with a
@@ -307,6 +307,6 @@ def _time(path: Path) -> float:
         return 0.0
 
 
-def _words(error: EngramError | None) -> dict[str, str | None]:
+def words(error: EngramError | None) -> dict[str, str | None]:
     """An error as it is written down."""
     return {"error": None, "kind": None} if error is None else {"error": str(error), "kind": type(error).__name__}

@@ -6,14 +6,11 @@ import pytest
 
 from engram.core import Cost, Row
 from engram.errors import UnknownName
-from engram.execute import execute
-from engram.execute.walk import is_known
 from engram.papers import PAPERS, paper
 from engram.papers.paper import Answer, Claim, Experiment, Question, at_least
 from engram.record import Record
 from engram.reports.cells import cells, full
 from engram.reports.content import Column, Verdict
-from engram.store import Store
 
 MNIST = paper("permuted-mnist")
 ACCURACY, MINUTES = Column("average_accuracy", "accuracy", 4), Column("minutes", "minutes", 1)
@@ -107,12 +104,3 @@ def test_where_no_run_finished_there_is_no_figure():
     broken = dataclasses.replace(record(0.9), status="failed", error="nan", rows=())
     failed = [dataclasses.replace(answer(0.9), records=(broken,))]
     assert experiment(failed).section(failed).figure is None
-
-
-def test_a_run_is_known_when_nothing_is_left_to_train(tmp_path):
-    asked = {"stream": "split-digits", "learner": "finetune", "tasks": 2, "settings": {"widths": "8"}}
-    runs = Question("a", asked).runs([0, 1])
-    store = Store(tmp_path)
-    assert not is_known(runs[0], store)
-    execute(runs[:1], store)
-    assert [is_known(run, store) for run in runs] == [True, False]

@@ -130,9 +130,7 @@ def paper(
         show_plan(every_run, store, workers(every_run, jobs), as_json)
         return
     if known:
-        wanted = known_runs(every_run, store)
-        records = execute(wanted, store, 1)
-        answers = found.answered(asked, {run.key: record for run, record in zip(wanted, records, strict=True)})
+        answers = found.answered(asked, known_records(every_run, store))
     else:
         tell_stand_ins(every_run)
         each = iter(execute(every_run, store, jobs, engine, ray_address))
@@ -169,12 +167,13 @@ def tell_stand_ins(wanted: list[Run]) -> None:
         warn(f"{listed}; 'engram data fetch NAME' gets a published one, where it can be had")
 
 
-def known_runs(wanted: list[Run], store: str) -> list[Run]:
-    """Those for which nothing is left to train, each once."""
-    from engram.execute.walk import is_known
+def known_records(wanted: list[Run], store: str) -> dict[str, Record]:
+    """Of the runs for which nothing is left to train, by their keys."""
+    from engram.execute.walk import known_record
 
     place = open_store(store, must_exist=True)
-    found = [run for run in {run.key: run for run in wanted}.values() if is_known(run, place)]
+    each = {run.key: known_record(run, place) for run in {run.key: run for run in wanted}.values()}
+    found = {key: record for key, record in each.items() if record is not None}
     if not found:
         raise BadSetting(f"none of these runs is in {store}; leave --known out to train them")
     return found

@@ -134,11 +134,9 @@ class Board:
             settle(walk, self.walks, self.store)
 
     def _look_up(self, walk: Walk, node: Node) -> None:
-        known = self.store.known(node.key)
-        if isinstance(known, EngramError):
-            self._tell(walk, node, Outcome(error=known))
-        elif known is not None:
-            self._tell(walk, node, walk.outcome(node, known))
+        known = walk.remembered(node, self.store)
+        if known is not None:
+            self._tell(walk, node, known)
         elif node.key not in self._asked:
             self._put_up(self._places[walk], node, walk)
 

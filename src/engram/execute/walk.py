@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from engram.core import Row
 from engram.errors import EngramError
 from engram.nodes import Node
 from engram.protocols import Outcome, outcome_of
-from engram.runs import Result, Run, result_to_json
-from engram.store import Store
+from engram.record import Record
+from engram.runs import Result, Run, record_of, result_to_json
+from engram.store import Store, words
 
 
 class Walk:
@@ -39,6 +43,13 @@ class Walk:
         """What the run's policy may know of a grown node."""
         return outcome_of(row, self.run.head, node.depth, self.sees)
 
+    def remembered(self, node: Node, store: Store) -> Outcome | None:
+        """The same of a node that the store knows, or why it can never be grown; None where it is not known."""
+        known = store.known(node.key)
+        if isinstance(known, EngramError):
+            return Outcome(error=known)
+        return None if known is None else self.outcome(node, known)
+
     def tell(self, key: str, outcome: Outcome) -> None:
         self._outcomes[key] = self._told.setdefault((key, self.sees), outcome)  # what was shown once is not shown anew
         if not self.waiting_for and not self.over:
@@ -57,12 +68,15 @@ class Walk:
         except EngramError as error:
             self.error = getattr(error, "error", error)
 
+    def ending(self) -> tuple[str, dict[str, Any], EngramError | None]:
+        """How the run ended, as the store keeps it."""
+        if self.result is not None:
+            return "done", result_to_json(self.result), None
+        return "failed", {"reached": self._reached()}, self.error
+
     def note(self, store: Store) -> None:
         """Write down how the run ended."""
-        if self.result is not None:
-            store.finish_run(self.run.key, "done", result_to_json(self.result))
-        else:
-            store.finish_run(self.run.key, "failed", {"reached": self._reached()}, self.error)
+        store.finish_run(self.run.key, *self.ending())
 
     def _reached(self) -> list[str]:
         """Keys of the nodes on the way to those that it waited for last, where that is one way: what it had chosen."""
@@ -70,13 +84,16 @@ class Walk:
         return [node.key for parent in parents.values() if len(parents) == 1 for node in parent.way]
 
 
-def is_known(run: Run, store: Store) -> bool:
-    """Whether the store has every node that a run asks for, so that nothing is left to train."""
+def known_record(run: Run, store: Store) -> Record | None:
+    """What became of a run, by the nodes that the store has; None where something is left to train. Nothing is
+    written."""
     walk = Walk(run)
     while walk.waiting_for:
         for node in walk.waiting_for:
-            row = store.row(node.key)
-            if row is None:
-                return False
-            walk.tell(node.key, walk.outcome(node, row))
-    return walk.result is not None
+            outcome = walk.remembered(node, store)
+            if outcome is None:
+                return None
+            walk.tell(node.key, outcome)
+    status, result, error = walk.ending()
+    entry = {"key": run.key, "spec": run.to_json(), "status": status, "result": result, **words(error)}
+    return record_of(json.loads(json.dumps(entry, default=dict)), store)  # as it would come out of the store
