@@ -54,12 +54,13 @@ class MapSettings:
         choices=(PLAIN, *MAPS),
         lasting=True,
     )
-    filters = setting(64, "map=filters, patches or components: how many", at_least=1)
+    filters = setting(64, "map=filters, patches or components: how many", at_least=1, lasting=True)
     width = setting(
         2.0,
         "maps: width of the waves; in medians of the squared distances between samples of the first task, or, where "
         f"images are convolved, in {FURTHEST:g}, the furthest that answers can be apart",
         above=0,
+        lasting=True,
     )
 
 
