@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 import engram
-from engram.errors import BadSetting
+from engram.errors import BadSetting, StoreTrouble
 from engram.parcel import export_runs, import_runs
 from engram.request import prepare
 from engram.runs import record_of
@@ -114,8 +114,7 @@ def test_damage_is_noticed_and_nothing_comes_in(parcel, receiver, part, spoil):
     parcel.write_bytes(spoil(raw, int(part * len(raw))))
     with pytest.raises(BadSetting, match="nothing of it was taken in"):
         import_runs(receiver, parcel)
-    assert receiver.runs() == []
-    assert receiver.size_bytes() == Store(receiver.folder).size_bytes()
+    assert not any(table.all() for table in receiver.tables.values())
 
 
 def _without_a_node(lines):
@@ -169,6 +168,37 @@ def test_what_is_not_there_or_no_file(tmp_path, receiver):
         import_runs(receiver, tmp_path / "nothing")
     with pytest.raises(BadSetting, match="there is no store"):
         import_runs(receiver, tmp_path)
+    with pytest.raises(BadSetting, match="neither a file nor a store"):
+        import_runs(receiver, "/dev/null")
+
+
+def test_stores_may_be_named_by_their_folders(sender, tmp_path):
+    assert export_runs(sender.folder, tmp_path / "b.runs") == 2
+    assert import_runs(tmp_path / "new", tmp_path / "b.runs").runs == 2
+    with pytest.raises(BadSetting, match="there is no store"):
+        export_runs(tmp_path / "none", tmp_path / "c.runs")
+
+
+def test_a_run_that_lost_a_part_is_refused_where_it_can_be_mended(parcel, receiver, tmp_path):
+    import_runs(receiver, parcel)
+    run = receiver.runs()[0]
+    lost = next(key for key in run["result"]["grown"] if key not in run["result"]["path"])
+    receiver.tables["nodes"].delete(lost)
+    for ask in (
+        lambda: export_runs(receiver, tmp_path / "b.runs"),
+        lambda: import_runs(tmp_path / "x", receiver.folder),
+    ):
+        with pytest.raises(StoreTrouble, match="give the command of the run there again"):
+            ask()
+    assert not (tmp_path / "b.runs").exists()
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_point_that_failed_is_no_news_the_second_time(tmp_path, receiver):
+    diverging = {**ASKED, "optimizer": "sgd", "rate": [1e-3, 1e30]}
+    engram.run("split-digits", "finetune", store=tmp_path / "sender", **diverging)
+    assert import_runs(receiver, tmp_path / "sender").nodes > 0
+    assert import_runs(receiver, tmp_path / "sender").nodes == 0
 
 
 def test_two_processes_may_take_in_the_same_file(parcel, receiver):

@@ -13,24 +13,32 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engram import files
-from engram.errors import BadSetting, DamagedFile
-from engram.formats import VERSION
-from engram.sealed import SealedTable, Values
-from engram.store import Store, existing
+from engram import files, formats
+from engram.errors import BadSetting, DamagedFile, StoreTrouble
+from engram.sealed import SealedTable, Values, opened
+from engram.store import Store, existing, given
 
 TITLE = "runs of engram"
-NODES, RUNS, EXPERIMENTS = "nodes", "runs", "experiments"
+SHAPES = {shape.name: shape for shape in (formats.NODES, formats.RUNS, formats.EXPERIMENTS)}
+NODES, RUNS, EXPERIMENTS = SHAPES
 KEY = re.compile("[0-9a-f]{40,64}")
 LINE_BYTES = 1 << 26  # the longest line that is read
 _SPOILT = (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError)
 
 Packed = tuple[str, list[Any], str]  # a table, the values of a row as they are in the file, their digest
+
+
+class Parcelled(NamedTuple):
+    """A row on its way: its table, its values, and as it is in the file with its digest."""
+
+    table: str
+    values: Values
+    raw: tuple[list[Any], str]
 
 
 class TakenIn(NamedTuple):
@@ -42,56 +50,102 @@ class TakenIn(NamedTuple):
     experiments: int
 
 
-def export_runs(store: Store, file: str | os.PathLike[str], keys: Collection[str] | None = None) -> int:
+def export_runs(
+    store: Store | str | os.PathLike[str], file: str | os.PathLike[str], keys: Collection[str] | None = None
+) -> int:
     """Write the runs with these keys that are done, or all that are, into a file. How many there were."""
-    done = [run["key"] for run in store.runs() if run["status"] == "done" and (keys is None or run["key"] in keys)]
-    if not done:
-        raise BadSetting(f"none of these runs in {store.folder} is done; 'engram runs' shows how they stand")
-    lines = [json.dumps({"title": TITLE, "format": VERSION})]
-    lines += (json.dumps(row, separators=(",", ":")) for row in _packed(store, done))
+    with given(store) as place:
+        done = done_runs(place, keys)
+        lines = [json.dumps({"title": TITLE, "format": formats.VERSION})]
+        lines += (json.dumps(row, separators=(",", ":")) for row in _packed(place, done))
     files.write(Path(file), gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
     return len(done)
 
 
-def import_runs(store: Store, source: str | os.PathLike[str]) -> TakenIn:
+def done_runs(store: Store, keys: Collection[str] | None = None) -> list[str]:
+    """The keys of the runs that can go elsewhere: of these, or of all. There must be one."""
+    done = [run["key"] for run in store.runs() if run["status"] == "done" and (keys is None or run["key"] in keys)]
+    if not done:
+        raise BadSetting(f"none of these runs in {store.folder} is done; 'engram runs' shows how they stand")
+    return done
+
+
+def import_runs(store: Store | str | os.PathLike[str], source: str | os.PathLike[str]) -> TakenIn:
     """Take in what is in such a file, or in another store. Runs that are done here already stay as they are."""
-    require_source(source)
+    rows = read_runs(source)
+    with given(store, make=True) as place:
+        return take_in(place, rows)
+
+
+def read_runs(source: str | os.PathLike[str]) -> list[Parcelled]:
+    """All rows of such a file, or of a store, checked."""
+    if not os.path.exists(source):
+        raise BadSetting(f"there is no '{source}' to import; 'engram export --runs FILE' makes such a file")
     rows = _of_store(source) if os.path.isdir(source) else _read(Path(source))
     try:
-        return _take_in(store, rows)
+        checked = [_checked(*row) for row in rows]
+        _require_whole(checked)
     except DamagedFile as error:
         raise BadSetting(f"'{source}' is damaged ({error}); nothing of it was taken in, get it again") from error
+    return checked
+
+
+def take_in(store: Store, rows: Iterable[Parcelled]) -> TakenIn:
+    """Add rows, all of them or none; what is known here stays as it is."""
+    added, known = dict.fromkeys(SHAPES, 0), 0
+    with store.all_or_nothing():
+        for row in rows:
+            if _is_news(store.tables[row.table], row.values):
+                _add(store, row)
+                added[row.table] += 1
+            else:
+                known += row.table == RUNS
+    return TakenIn(added[RUNS], known, added[NODES], added[EXPERIMENTS])
 
 
 def _packed(store: Store, keys: Collection[str]) -> Iterator[Packed]:
     """Of runs that are done everything that is known but checkpoints: first the nodes, then the runs, then the
     experiments that have no other runs."""
-    results = [run["result"] for run in store.runs() if run["key"] in keys]
-    nodes = dict.fromkeys(node for result in results for node in (*result["path"], *result["grown"]))
+    runs = [run for run in store.runs() if run["key"] in keys]
+    for run in runs:
+        if not all(store.known(node) for node in _parts(run)):
+            raise StoreTrouble(
+                f"a part of run {run['key'][:10]} is missing in {store.folder} or damaged; give the command of the run "
+                "there again, it trains that part again to the same bits"
+            )
+    nodes = dict.fromkeys(node for run in runs for node in _parts(run))
     experiments = [each["key"] for each in store.experiments() if _runs_of(each) <= {*keys}]
     for table, wanted in ((NODES, nodes), (RUNS, keys), (EXPERIMENTS, experiments)):
         yield from filter(None, map(store.tables[table].packed, wanted))
+
+
+def _parts(run: Mapping[str, Any]) -> list[str]:
+    """The nodes of a run that is done."""
+    result = run["result"] or {}
+    return [*result.get("path", ()), *result.get("grown", ())]
 
 
 def _runs_of(experiment: Mapping[str, Any]) -> set[str]:
     return {run for row in experiment["rows"] for run in row["runs"]}
 
 
-def _take_in(store: Store, rows: Iterable[Packed]) -> TakenIn:
-    """Add rows, all of them or none; what is known here stays as it is."""
-    added, known = dict.fromkeys(store.tables, 0), 0
-    with store.all_or_nothing():
-        for name, raw, sha256 in rows:
-            table = store.tables.get(name)
-            values = table.unpacked(raw, sha256) if table else None
-            if table is None or values is None or not KEY.fullmatch(values["key"] or ""):
-                raise DamagedFile("a row in it is not what was written")
-            if _is_news(table, values):
-                _add(store, table, values, (raw, sha256))
-                added[name] += 1
-            else:
-                known += name == RUNS
-    return TakenIn(added[RUNS], known, added[NODES], added[EXPERIMENTS])
+def _checked(table: object, raw: Any, sha256: object) -> Parcelled:
+    """A row of a file, if a store wrote it."""
+    shape = SHAPES.get(table) if isinstance(table, str) else None
+    if shape and isinstance(raw, list) and isinstance(sha256, str):
+        values = opened(shape, raw, sha256)
+        if values is not None and KEY.fullmatch(values["key"] or ""):
+            return Parcelled(shape.name, values, (raw, sha256))
+    raise DamagedFile("a row in it is not what was written")
+
+
+def _require_whole(rows: Sequence[Parcelled]) -> None:
+    """Every run is done and has all its nodes with it."""
+    nodes = {row.values["key"] for row in rows if row.table == NODES}
+    for run in (row.values for row in rows if row.table == RUNS):
+        parts = _parts(run)
+        if run["status"] != "done" or not parts or not nodes.issuperset(parts):
+            raise DamagedFile(f"a part of run {run['key'][:10]} is missing in it")
 
 
 def _is_news(table: SealedTable, values: Values) -> bool:
@@ -99,30 +153,18 @@ def _is_news(table: SealedTable, values: Values) -> bool:
     known = table.get(values["key"])
     if known is None:
         return True
-    return bool(known["row"] is None if table.shape.name == NODES else known.get("status", "done") != "done")
+    if table.shape.name == NODES:
+        return known["row"] is None and known["error"] is None
+    return bool(known.get("status", "done") != "done")
 
 
-def _add(store: Store, table: SealedTable, values: Values, raw: tuple[list[Any], str]) -> None:
-    name = table.shape.name
-    if name == NODES:
-        table.insert(*raw)
+def _add(store: Store, row: Parcelled) -> None:
+    table = store.tables[row.table]
+    if row.table == NODES:
+        table.insert(*row.raw)
         return
-    if name == RUNS and not _is_whole(store, values):
-        raise DamagedFile(f"a part of run {values['key'][:10]} is missing in it")
-    known = table.get(values["key"])
-    table.put(**{**values, "number": known["number"] if known else store.next_number(name)})
-
-
-def _is_whole(store: Store, run: Values) -> bool:
-    result = run["result"] or {}
-    parts = [*result.get("path", ()), *result.get("grown", ())]
-    return run["status"] == "done" and bool(parts) and all(map(store.tables[NODES].has, parts))
-
-
-def require_source(source: str | os.PathLike[str]) -> None:
-    """Something to take in."""
-    if not os.path.exists(source):
-        raise BadSetting(f"there is no '{source}' to import; 'engram export --runs FILE' makes such a file")
+    known = table.get(row.values["key"])
+    table.put(**{**row.values, "number": known["number"] if known else store.next_number(row.table)})
 
 
 def _of_store(folder: str | os.PathLike[str]) -> Iterator[Packed]:
@@ -130,9 +172,10 @@ def _of_store(folder: str | os.PathLike[str]) -> Iterator[Packed]:
         yield from _packed(store, [run["key"] for run in store.runs() if run["status"] == "done"])
 
 
-def _read(path: Path) -> Iterator[Packed]:
+def _read(path: Path) -> Iterator[Sequence[Any]]:
     """The rows of a file. That it is whole is known when it has been read to its end."""
-    files.require_regular(path)
+    if not path.is_file():
+        raise BadSetting(f"'{path}' is neither a file nor a store; 'engram export --runs FILE' makes such a file")
     try:
         with gzip.open(path, "rb") as file:
             header = json.loads(file.readline(LINE_BYTES))
@@ -150,7 +193,8 @@ def _read(path: Path) -> Iterator[Packed]:
 
 
 def _check_format(path: Path, found: object) -> None:
-    if not isinstance(found, int) or found != VERSION:
+    if not isinstance(found, int) or found != formats.VERSION:
         raise BadSetting(
-            f"'{path}' is of format {found!r}, and this Engram reads {VERSION}; use the Engram that made it, or a newer"
+            f"'{path}' is of format {found!r}, and this Engram reads {formats.VERSION}; use the Engram that made it, "
+            "or a newer"
         )

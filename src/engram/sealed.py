@@ -47,6 +47,12 @@ class Shape:
         return [json.dumps(value) if name in self.json and value is not None else value for name, value in pairs]
 
 
+def opened(shape: Shape, raw: Sequence[Any], sha256: str) -> Values | None:
+    """A row that comes from another file; None where it is not what was written there."""
+    plain = all(value is None or isinstance(value, (str, int, float)) for value in raw)
+    return shape.loaded(raw) if plain and sha256 == seal(shape.name, raw) else None
+
+
 class SealedTable:
     """The rows of one table, by key."""
 
@@ -89,11 +95,6 @@ class SealedTable:
             return None
         *raw, sha256 = self.database.read(f"SELECT {names}, sha256 FROM {self.shape.name} WHERE key = ?", key)[0]
         return self.shape.name, raw, sha256
-
-    def unpacked(self, raw: Sequence[Any], sha256: str) -> Values | None:
-        """A row that comes from another file; None where it is not what was written there."""
-        plain = all(value is None or isinstance(value, (str, int, float)) for value in raw)
-        return self.shape.loaded(raw) if plain and sha256 == seal(self.shape.name, raw) else None
 
     def delete(self, key: str) -> None:
         self.database.write(f"DELETE FROM {self.shape.name} WHERE key = ?", key)

@@ -291,6 +291,17 @@ def existing(folder: str | os.PathLike[str]) -> Store:
     return Store(folder)
 
 
+@contextlib.contextmanager
+def given(store: Store | str | os.PathLike[str], make: bool = False) -> Iterator[Store]:
+    """A store, or the one in a folder, which is closed afterwards; one that is not there is refused, or made."""
+    place = store if isinstance(store, Store) else Store(store) if make else existing(store)
+    try:
+        yield place
+    finally:
+        if place is not store:
+            place.close()
+
+
 def _size(path: Path) -> int:
     """Bytes of a file, 0 where another process has removed it."""
     try:

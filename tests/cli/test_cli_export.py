@@ -133,3 +133,29 @@ def test_mistakes_of_import_make_no_store(engram, tmp_path):
         assert (said.code, said.err.count("\n")) == (2, 1)
         assert sentence in said.err
     assert engram("import").code == 2
+    assert not Path("engram-store").exists()
+
+
+def test_of_several_sources_all_come_in_or_none(engram, runs):
+    engram("export", "--runs", "a.runs")
+    Path("b.runs").write_text("not ours")
+    assert engram("import", "a.runs", "b.runs", "--store", "other").code == 2
+    assert not Path("other").exists()
+    assert (
+        engram("import", "a.runs", "a.runs", "--store", "other").out == "a.runs: 4 runs taken in, 0 were here already\n"
+    )
+
+
+@pytest.mark.parametrize("option", ["--runs", "--csv", "--latex"])
+def test_the_store_is_not_written_over(engram, runs, option):
+    said = engram("export", option, "engram-store/store.db")
+    assert said.code == 2
+    assert "is what is read, and would be overwritten" in said.err
+    assert engram("runs").code == 0
+
+
+def test_where_nothing_can_be_packed_nothing_else_is_written(engram):
+    engram("run", "split-digits", "--learner", "finetune", "--set", "optimizer=sgd", "--rate", "1e30", "--tasks", "2")
+    said = engram("export", "--csv", "a.csv", "--runs", "a.runs")
+    assert (said.code, "none of these runs" in said.err) == (2, True)
+    assert not Path("a.csv").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,12 +64,15 @@ def export(
         model_to_onnx(keys or [], onnx, as_json)
         return
     files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
-    _check_places({**files, "runs": runs}, folders, as_json)
+    _check_places({**files, "runs": runs}, folders, os.path.join(store, "store.db"), as_json)
     from engram.exports.writing import write_files
+    from engram.parcel import done_runs
 
     names = _metrics(metrics)
     place = open_store(store, must_exist=True)
     records = _records(place, keys or [])
+    if runs:
+        done_runs(place, [record.key for record in records])  # refused before anything else is written
     rows, make_latex = _content(place, keys or [], records, names, means)
     written = write_files(files, rows, make_latex) + _packed(place, records, runs)
     written += _tracked(records, tensorboard, mlflow)
@@ -123,8 +127,9 @@ def _content(
     return flat_rows or compared_rows(found, metrics), lambda: compared_latex(found, metrics or USUAL)
 
 
-def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool) -> None:
-    """Before anything is read or written: whether there is a place, no two are the same, and each can be written."""
+def _check_places(files: dict[str, str], folders: dict[str, str], read: str, as_json: bool) -> None:
+    """Before anything is read or written: whether there is a place, no two are the same, none is what is `read`, and
+    each can be written."""
     given = [place for place in [*files.values(), *folders.values()] if place]
     if not given and not as_json:
         raise BadSetting(
@@ -136,7 +141,7 @@ def _check_places(files: dict[str, str], folders: dict[str, str], as_json: bool)
     for kind in (kind for kind, place in [*files.items(), *folders.items()] if place and kind in NEEDED):
         require(*NEEDED[kind])
     for kind, file in files.items():
-        check_file(f"--{kind}", file)
+        check_file(f"--{kind}", file, [read])
     for kind, folder in folders.items():
         check_folder(f"--{kind}", "" if "://" in folder else folder)
 
@@ -168,14 +173,13 @@ def import_(
 ) -> None:
     """Take in runs of other machines: they count as trained here.
 
-    A file comes in whole or not at all; runs that are done here already stay as they are.
+    They come in whole or not at all; runs that are done here already stay as they are.
     """
-    from engram.parcel import import_runs, require_source
+    from engram.parcel import read_runs, take_in
 
-    for source in sources:
-        require_source(source)
+    parcels = {source: read_runs(source) for source in sources}
     place = open_store(store)
-    found = {source: import_runs(place, source)._asdict() for source in sources}
+    found = {source: take_in(place, rows)._asdict() for source, rows in parcels.items()}
     if as_json:
         print_json(found)
     for source, counts in ({} if as_json else found).items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engram.exports.flat import columns, flat
 from engram.extras import need
 from engram.runs import record_of
-from engram.store import Store, existing
+from engram.store import Store, given
 
 if TYPE_CHECKING:
     import pandas
@@ -18,9 +18,5 @@ def results(store: Store | str | os.PathLike[str]) -> pandas.DataFrame:
     """One row a run, in the order in which they were asked for: learner, stream, settings, seed, protocol, head, how it
     ended, whether it was chosen by test data, every metric, what it cost, and on which machine and torch."""
     frames = need("pandas", "dataframes")
-    place = store if isinstance(store, Store) else existing(store)
-    try:
+    with given(store) as place:
         return frames.DataFrame(columns([flat(record_of(entry, place)) for entry in place.runs()]))
-    finally:
-        if place is not store:
-            place.close()
