@@ -157,14 +157,15 @@ def test_a_value_that_came_to_mean_something_else_has_another_key(monkeypatch):
         found = []
         for search in ("paper", "wide"):
             first = root.child([0], {"search": search})
-            found += [first.key, first.child([1], {"search": search}).key]
+            run = prepare("split-digits", "mntdp-d", tasks=2, settings={"search": search})
+            found += [first.key, first.child([1], {"search": search}).key, run.key]
         return found
 
     before = keys()
     setting = learner_settings("mntdp-d")["search"]
     again = replace(setting, revised=(("wide", 99),))
     monkeypatch.setattr("engram.nodes.learner_settings", lambda name: {**learner_settings(name), "search": again})
-    assert [one == other for one, other in zip(before, keys(), strict=True)] == [True, True, False, False]
+    assert [one == other for one, other in zip(before, keys(), strict=True)] == [True] * 3 + [False] * 3
 
 
 def test_outputs_of_classes_to_come_are_part_of_the_key_where_more_tasks_bring_more():

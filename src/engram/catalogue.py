@@ -124,7 +124,7 @@ def papers() -> list[dict[str, Any]]:
             "name": paper.name,
             "help": paper.title,
             "tiers": list(paper.tiers),
-            "experiments": [experiment.name for experiment in paper.experiments(paper.tiers[-1], None)],
+            "experiments": list(dict.fromkeys(e.name for tier in paper.tiers for e in paper.experiments(tier, None))),
         }
         for paper in PAPERS.values()
     ]

@@ -174,8 +174,7 @@ class Node:
         known = learner_settings(self.learner)
         changed = _changed(known, settings)
         found = {name: v for name, v in changed.items() if self.depth > 1 or not known[name].late}
-        revised = {f"{name} revised": dict(known[name].revised).get(value) for name, value in changed.items()}
-        return found | {name: times for name, times in revised.items() if times}
+        return found | revisions(self.learner, changed)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
@@ -223,6 +222,13 @@ def _changed(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[
     """The settings that are not at their defaults: a key does not change when a setting is added to the library."""
     parsed = {name: known[name].parse(name, value) for name, value in settings.items()}
     return {name: value for name, value in parsed.items() if value != known[name].default}
+
+
+def revisions(learner: str, settings: Mapping[str, Any]) -> dict[str, int]:
+    """The values among these settings that came to mean something else, with how often they did."""
+    known = {name: dict(setting.revised) for name, setting in learner_settings(learner).items() if setting.revised}
+    times = {f"{name} revised": revised.get(settings.get(name)) for name, revised in known.items()}
+    return {name: often for name, often in times.items() if often}
 
 
 def _machine() -> list[Any]:

@@ -13,7 +13,7 @@ from engram.core import Row, Stream
 from engram.errors import StoreTrouble
 from engram.learners import learner_settings
 from engram.networks import Blueprint
-from engram.nodes import Node, find_own, own_to_json
+from engram.nodes import Node, find_own, own_to_json, revisions
 from engram.offline import SEES, Found, Offline, has_modalities
 from engram.parts.stopping import looks_at
 from engram.protocols import Decision, Measuring, Outcome, Protocol, protocol
@@ -79,7 +79,8 @@ class Run:
 
     @cached_property
     def key(self) -> str:
-        text = json.dumps([self.to_json(), self.root.key], sort_keys=True, default=dict)
+        revised = [found for settings in self.grid if (found := revisions(self.learner, settings))]
+        text = json.dumps([self.to_json(), self.root.key, *revised], sort_keys=True, default=dict)
         return hashlib.sha256(text.encode()).hexdigest()[:40]
 
     @property

@@ -40,7 +40,7 @@ class Wide:
         revised=((True, 3),),  # it was all but the first two alone
     )
     warm_sources = setting(
-        5, "past paths that warm candidates begin as, the nearest ones; 0: all", at_least=0, late=True
+        5, "past paths that warm candidates begin as: all sources, then the next best; 0: all", at_least=0, late=True
     )
     ridge = setting(False, "a candidate with a head by ridge regression on the features of all modules", late=True)
     # on the last task of a small ctrl-in (one seed) rates from 0.01 to 0.1 did equally well
