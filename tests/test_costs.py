@@ -10,10 +10,12 @@ from rich.console import Console
 from torch import nn
 
 import engram
-from engram.core import State
+from engram.core import Lesson, Outline, Split, State
 from engram.costs import count_forward, counter, forward_flops, head_flops, itemise, solve_flops
+from engram.learners import create
 from engram.networks import NETWORKS, Blueprint
 from engram.reports.tables import print_runs
+from engram.transform import Transform
 
 STEM, REST, FEATURES = 65 * 12, 13 * 10, 10
 TRUNK = STEM + REST
@@ -44,6 +46,38 @@ def test_bytes_of_split_tasks(name, settings, count, make, teach, digits_lessons
     for tasks, lesson in enumerate(digits_lessons[:3], start=1):
         teach(learner, [lesson])
         assert _bytes(learner)["total"] == 4 * count(tasks)
+
+
+RESNET, OUTPUTS, STATISTICS, FIRST = 606_400, 650, 20 * 129, 1_856 + 129  # of Veniat et al. 2021
+WHOLE, IMAGE = RESNET + OUTPUTS + STATISTICS, 3 * 32 * 32
+
+
+@pytest.mark.parametrize(
+    "name, settings, count",
+    [
+        ("independent", {}, lambda tasks: tasks * WHOLE),
+        ("finetune", {"heads": "shared"}, lambda tasks: WHOLE),
+        ("new-head", {}, lambda tasks: RESNET + STATISTICS + tasks * OUTPUTS),
+        ("new-leg", {}, lambda tasks: WHOLE + (tasks - 1) * FIRST),
+        ("pnn", {}, lambda tasks: tasks * WHOLE + tasks * (tasks - 1) // 2 * (WHOLE - FIRST)),
+        # the paper leaves the statistics out with these three
+        ("ewc", {"heads": "per-task"}, lambda tasks: (1 + 2 * tasks) * RESNET + tasks * OUTPUTS + STATISTICS),
+        ("online-ewc", {"heads": "per-task"}, lambda tasks: 3 * RESNET + tasks * OUTPUTS + STATISTICS),
+        ("er", {}, lambda tasks: RESNET + tasks * (OUTPUTS + 10 * 15 * (IMAGE + 2)) + STATISTICS),
+    ],
+)
+def test_bytes_are_those_of_the_papers_resnet(name, settings, count):
+    """Batch normalisation keeps two numbers a channel, and how many batches it has seen."""
+    images, places = torch.zeros(150, 3, 32, 32, dtype=torch.uint8), torch.arange(150) % 10
+    images.random_(generator=torch.Generator().manual_seed(0))
+    network = Blueprint.of("ctrl-resnet", side=4)
+    classes = [tuple(range(10 * task, 10 * task + 10)) for task in range(2)]
+    learner = create(name, Outline((3, 32, 32), classes[0] + classes[1]), 0, network, {"batch": 75, **settings})
+    for task in range(2):
+        train, none = (Split(images[:n], 10 * task + places[:n], transform=Transform(1 / 255)) for n in (150, 0))
+        for _ in learner.learn(Lesson(f"task {task + 1}", task, classes[task], train, none)):
+            pass
+        assert _bytes(learner)["total"] == 4 * count(task + 1)
 
 
 @pytest.mark.parametrize(

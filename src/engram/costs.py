@@ -25,11 +25,13 @@ FISHER = 3  # and a pass for the exact diagonal Fisher information: forward, gra
 
 
 def itemise(state: State) -> dict[str, int]:
-    """Bytes by item (parameters, heads, importance, …), with their `total`."""
+    """Bytes by item (parameters, heads, importance, …), with their `total`. A counter, as batch normalisation has one,
+    takes 8 bytes in torch and counts as the 4 that it needs."""
     items: dict[str, int] = {}
     for name, tensor in state.tensors.items():
         item = name.split(".")[0]
-        items[item] = items.get(item, 0) + tensor.numel() * tensor.element_size()
+        is_counter = not tensor.dim() and not tensor.is_floating_point()
+        items[item] = items.get(item, 0) + (4 if is_counter else tensor.numel() * tensor.element_size())
     return {**items, "total": sum(items.values())}
 
 

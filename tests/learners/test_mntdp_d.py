@@ -196,7 +196,7 @@ def test_a_validation_set_smaller_than_the_classes_is_enough(make, teach, permut
 def test_without_validation_data_there_is_nothing_to_choose_by(make, teach, digits_lessons):
     learner = teach(make("mntdp-d", epochs=1), digits_lessons[:1])
     blind = replace(digits_lessons[1], validation=digits_lessons[1].validation.take(torch.arange(0)))
-    with pytest.raises(BadData, match=r"task 2 .* no validation data for 'mntdp-d' to choose a path by; hold some out"):
+    with pytest.raises(BadData, match=r"task 2 .* no validation data for 'mntdp-d' to choose a path by; give a class"):
         teach(learner, [blind])
 
 

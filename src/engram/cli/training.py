@@ -86,7 +86,11 @@ def paper(
     ] = None,
     tier: Annotated[
         str,
-        typer.Option("--tier", metavar="NAME", help="quick: seconds on small data; small, if it has one; paper: all."),
+        typer.Option(
+            "--tier",
+            metavar="NAME",
+            help="quick: small data; paper: all; between them those of 'engram list papers NAME'.",
+        ),
     ] = "quick",
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME", help="Another dataset than the tier's own.")

@@ -12,7 +12,9 @@ a_prev the largest mask that any earlier task has for a unit:
     weights     gradient · (1 − min(a_prev of the unit behind, a_prev of the unit before))
     embedding   gradient · s_max/s · (cosh(s e) + 1)/(cosh(e) + 1), afterwards clamped to ±6
 
-Each task has an output layer of its own. The wide form of Veniat et al. 2021 is a network of more `width`.
+With one batch an epoch s does not rise: masks are ½ in training, and hard only in predictions. A task of few samples
+wants a smaller batch. Each task has an output layer of its own. The wide form of Veniat et al. 2021 is a network of
+more `width`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ As `mntdp-d`, but the candidates are not trained one by one. All share one new m
 
 until a path has a chance above `certain`, or half of the steps are done. Then the new modules of the likeliest path are
 fitted to all data; validation data decide when that ends, and nothing else. Nothing is forgotten, to the bit.
+
+At first all paths are equally likely, as the paper says; `start=nodes` makes the choices at every node so, by which
+half of the examples have nothing old. In steps of Γ modules are in evaluation mode, as in the published code.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ class Modular(GradientLearner):
             )
         if self.library.paths and not len(lesson.validation):
             raise BadData(
-                f"{name} has no validation data for '{self.name}' to choose a path by; hold some out with "
-                "validation=0.1"
+                f"{name} has no validation data for '{self.name}' to choose a path by; give a class of it at "
+                "least two training samples, of which one can be held out (validation=0.1)"
             )
         needed = self.library.bytes + 4 * self.library.new_parameters(0, len(lesson.classes))
         most = self.most_megabytes * 10**6 or None

@@ -18,7 +18,7 @@ from engram.parts.held_out import HeldOut
 from engram.parts.library import Path, pool
 from engram.parts.walk import PathWalk
 
-STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)  # of the penalty, as shares of the mean square of a feature
+STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)  # of the penalty, as shares of the mean on the diagonal of what is solved
 BATCH = 256  # samples at a time
 
 
@@ -70,8 +70,8 @@ def _pooled(walk: PathWalk, x: Tensor, prefix: Path) -> Tensor:
 
 def ridge_rows(x: Tensor, targets: Tensor, strength: float) -> tuple[Tensor, int]:
     """The head (a row of weights and a bias for each column of the targets) with the least squared error and penalty,
-    and the operations that it took. Features are brought to mean 0 and deviation 1 first, and the smaller one of the
-    two systems that have the same solution is solved."""
+    and the operations that it took. Features are brought to mean 0 and deviation 1 first, and the smaller one of
+    two systems is solved, over features or over samples: with the same penalty they have the same solution."""
     mean, deviation = x.mean(0), x.std(0, correction=0)
     deviation = torch.where(deviation > 0, deviation, 1.0)
     z, offset = (x - mean) / deviation, targets.mean(0)
