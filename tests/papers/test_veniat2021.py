@@ -307,6 +307,14 @@ def test_the_alexnet_tier_has_one_network_and_compares_with_it():
     assert (shown["T"], shown["memory / Indep."]) == ("– / +0.00", "– / 1.00")  # the paper has no such Independent
 
 
+def test_a_precision_is_for_rows_whose_networks_have_a_choice():
+    found = VENIAT.find(None, "quick", None, precision="bf16")
+    chosen = {(cell.run["network"], cell.run["settings"].get("precision")) for e in found for cell in e.questions}
+    assert chosen == {("ctrl-resnet", "bf16"), ("ctrl-alexnet", "bf16"), ("mlp", None)}
+    with pytest.raises(BadSetting, match="no row has one"):
+        VENIAT.find("table11", "quick", None, precision="bf16")
+
+
 def test_another_dataset_is_refused():
     with pytest.raises(BadSetting, match="--dataset digits cannot be had"):
         VENIAT.find("table13", "small", "digits")

@@ -40,6 +40,7 @@ from engram.cli.output import (
 )
 from engram.cli.planning import show_plan
 from engram.cli.report import Out, write_report
+from engram.cli.run_options import PrecisionOption
 from engram.errors import BadSetting, EngramError, Stopped
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def paper(
     write: Annotated[
         str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
     ] = "",
+    precision: PrecisionOption = None,
     known: Annotated[bool, typer.Option("--known", help="Train nothing: show the rows that the store has.")] = False,
     jobs: Jobs = 0,
     engine: Engine = "processes",
@@ -125,7 +127,7 @@ def paper(
     check_folder("--write", write)
     found = find(name)
     rows = [text for text in only.split(",") if text.strip()]
-    experiments = found.find(experiment, tier, dataset, rows)
+    experiments = found.find(experiment, tier, dataset, rows, precision or "")
     numbers_ = found.seeds_of(tier) if seeds is None else seed_list(seeds)
     asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
@@ -149,9 +151,10 @@ def paper(
         words = [name, *([experiment] if experiment else []), "--tier", tier]
         words += ["--dataset", dataset] if dataset else []
         words += ["--only", f"'{only}'"] if only else []
+        words += ["--precision", precision] if precision else []
         words += ["--known"] if known else []
         command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
-        stem = f"{name}-{dataset}" if dataset else name
+        stem = "-".join(filter(None, (name, dataset, precision)))
         page = f"{stem}-{experiment}" if experiment else stem  # a part does not take the place of the whole
         for path in write_page(found.page(answers, tier, dataset, command), Path(write), stem, page):
             if not as_json:

@@ -15,7 +15,7 @@ Every task has a path through a library of frozen modules. For a new task
    ones that with fewer. All others are dropped.
 
 Nothing that an old path uses is ever changed, so nothing is forgotten, to the bit. While a task is learned, it is
-predicted by the candidate that was best at the last look. What else may be tried, see `parts/wide.py`, is off.
+predicted by the candidate that was best at the last look. What else may be tried is off: `search=wide`, or its parts.
 """
 
 from __future__ import annotations

@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engram.errors import UnknownName
+from engram.errors import BadSetting, UnknownName
 from engram.metrics import spread
+from engram.networks import network_class
 from engram.record import Record
 from engram.reports.content import Column, Drawing, Number, Page, Section, Table, TableRow, TaskPanels, Verdict
 from engram.reports.summary import done
 from engram.request import Request
 from engram.runs import Run
 from engram.seeds import seed_list
+from engram.settings import declared
 
-STOPPED, KILOBYTES = "stopped_after_steps", "kilobytes"
+STOPPED, KILOBYTES, PRECISION = "stopped_after_steps", "kilobytes", "precision"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class Question:
 
     def runs(self, seeds: Sequence[int]) -> list[Run]:
         return Request(**self.run).runs(seeds)
+
+    def computing_in(self, precision: str) -> Question:
+        """The same row in a precision, where its network has a choice of them."""
+        network = self.run.get("network")
+        if network is None or PRECISION not in declared(network_class(network)):
+            return self
+        return replace(self, run={**self.run, "settings": {**self.run.get("settings", {}), PRECISION: precision}})
 
 
 @dataclass(frozen=True)
@@ -214,7 +223,7 @@ class Paper:
     tiers: tuple[str, ...] = ("quick", "paper")
 
     def find(
-        self, experiment: str | None, tier: str, dataset: str | None, only: Sequence[str] = ()
+        self, experiment: str | None, tier: str, dataset: str | None, only: Sequence[str] = (), precision: str = ""
     ) -> list[Experiment]:
         """The experiments that were asked for: one, or all; of their rows all, or `only` those whose label is one
         of these texts or has all words of it."""
@@ -225,6 +234,8 @@ class Paper:
         if experiment not in (None, *names):
             raise UnknownName(f"experiment of '{self.name}' called", str(experiment), names)
         chosen = [e for e in found if e.name == experiment or (experiment is None and not e.ours)]
+        if precision:
+            chosen = _computing_in(precision, chosen)
         if not only:
             return chosen
         labels = [question.label for e in chosen for question in e.questions]
@@ -276,6 +287,14 @@ class Paper:
             sections=tuple(experiment.section(rows) for experiment, rows in answers),
             caveats=self.caveats(tier, dataset),
         )
+
+
+def _computing_in(precision: str, experiments: list[Experiment]) -> list[Experiment]:
+    """The same in a precision; where no row has a choice of them that is a mistake."""
+    changed = [replace(e, questions=tuple(q.computing_in(precision) for q in e.questions)) for e in experiments]
+    if all(one.questions == other.questions for one, other in zip(changed, experiments, strict=True)):
+        raise BadSetting(f"--precision {precision} is for convolutional networks, and no row has one; leave it out")
+    return changed
 
 
 def _has(label: str, text: str) -> bool:
