@@ -59,6 +59,15 @@ def test_a_path_predicts_what_its_network_did(blueprint):
     assert [library.outputs(path) for path in library.paths.values()] == [3, 3]
 
 
+def test_a_path_needs_no_modules_but_its_own():
+    library, _ = grown(SMALL, 0, 2, 4)
+    for path in library.paths.values():
+        expected = library.predict(path, images())
+        alone, _ = grown(SMALL, 0, 2, 4)
+        alone.modules = [{number: modules[number]} for number, modules in zip(path, alone.modules, strict=True)]
+        assert torch.equal(alone.predict(path, images()), expected)
+
+
 def test_running_statistics_are_part_of_a_module():
     library = Library(SMALL, SHAPE, 0)
     network = library.fresh(0, rows(2, 4))

@@ -48,6 +48,24 @@ def test_each_part_adds_its_candidates(settings, kinds, make, teach, digits_less
     assert {*kinds} <= {*PARTS}
 
 
+def test_candidates_of_every_part_trained_alone_get_the_same_weights(make, teach, digits_lessons):
+    """As those of the paper do: the lockstep and what they share change nothing."""
+
+    def second(only=None):
+        learner = make("mntdp-d", network=RESNET, front=True, adapter=True, warm=True, **PATIENT)
+        begin = teach(learner, digits_lessons[:1]).fit.begin
+        if only is not None:
+            learner.fit.begin = lambda task, plans, *more: begin(task, [plan for plan in plans if plan == only], *more)
+        return searching(learner, digits_lessons[1]).trained
+
+    together = [each for each in second() if each.plan.kind != "branch"]
+    assert [each.plan.kind for each in together] == ["warm", "warm", "front", "front", "adapter"]
+    for candidate in together:
+        (alone,) = second(candidate.plan)
+        assert torch.allclose(alone.network.theta, candidate.network.theta, atol=1e-5)
+        assert (alone.steps, alone.so_far) == (candidate.steps, candidate.so_far)
+
+
 def test_before_the_second_task_nothing_is_searched(make, digits_lessons):
     learner = make("mntdp-d", network=RESNET, epochs=1, search="wide")
     assert [each.plan.kind for each in searching(learner, digits_lessons[0]).candidates] == ["branch"]
