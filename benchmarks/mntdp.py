@@ -1,14 +1,15 @@
 """What the search of mntdp-d costs: a step, the operations of a stream, the features that its prior looks at.
 
-    python benchmarks/mntdp.py [--json] [--rounds N] [--stream NAME] [--tasks N ...] [--check]
+    python benchmarks/mntdp.py [--json] [--rounds N] [--stream NAME] [--tasks N ... [--runs FILE]] [--check]
 
 Steps are contests as in step_cost.py: CPU time on one thread, a few steps of each in turn, the median over rounds.
 Those of the first task have one candidate and stand beside a plain PyTorch loop in channels_last; those of the second
 have one for every module, and stand beside a step of `independent` (which has no limit: see the operations), and beside
 the same candidates without sharing what is frozen. `--stream` is learned by mntdp-d and by independent on small
 settings, and their operations are compared as the ledger has them. `--tasks` are tasks of ctrl-long, learned in a
-hurry: what the features of all past paths cost then, if every distinct beginning is computed once, as a share of
-computing each path by itself. Both need their datasets.
+hurry, or as a file has them that `engram export --runs` made: what the features of all past paths cost then, if every
+distinct beginning is computed once, as a share of computing each path by itself. Without a file both need their
+datasets.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import argparse
 import json
 import math
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import torch
@@ -29,6 +32,9 @@ from engram.learners import create
 from engram.networks import Blueprint
 from engram.parts.library import Library
 from engram.parts.walk import PathWalk, beginnings
+from engram.record import Record
+from engram.runs import record_of
+from engram.store import Store
 from engram.transform import Transform
 
 SAMPLES, BATCH = 1280, 64
@@ -80,10 +86,20 @@ def flops(stream: str) -> dict[str, Any]:
     return {"ratio": ratio, "limit": MOST_FLOPS, "ok": ratio <= MOST_FLOPS}
 
 
-def feature_costs(counts: list[int]) -> dict[str, Any]:
+def trained_before(runs: str) -> Record:
+    """The first run of mntdp-d on the long stream among those of a file."""
+    with tempfile.TemporaryDirectory() as folder, closing(Store(folder)) as store:
+        engram.import_runs(store, runs)
+        records = (record_of(entry, store) for entry in store.runs())
+        return next(r for r in records if r.learner == "mntdp-d" and r.stream.startswith("ctrl-long"))
+
+
+def feature_costs(counts: list[int], runs: str) -> dict[str, Any]:
     """Operations for the features of all past paths, over those of each path by itself, after so many tasks."""
-    record = engram.run("ctrl-long", "mntdp-d", network="ctrl-resnet", tasks=max(counts), **HURRY)
-    library = Library(Blueprint.of("ctrl-resnet", width=HURRY["width"], side=HURRY["side"]), COLOUR, 0)
+    hurried = {"network": "ctrl-resnet", "tasks": max(counts), **HURRY}
+    record = trained_before(runs) if runs else engram.run("ctrl-long", "mntdp-d", **hurried)
+    size = {name: record.settings[name] for name in ("width", "side")}
+    library = Library(Blueprint.of(record.network, **size), COLOUR, 0)
     whole = sum(library.flops(layer) for layer in range(len(library.layers) - 1))
     found = {}
     for count in counts:
@@ -100,6 +116,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20, help="rounds to take the median over (20); 0: no steps")
     parser.add_argument("--stream", help="a transfer stream whose operations are compared, as ctrl-minus")
     parser.add_argument("--tasks", type=int, nargs="*", default=[], help="tasks of the long stream, as 25 50 100")
+    parser.add_argument("--runs", default="", help="for --tasks: their paths are those of a file of runs")
     parser.add_argument("--check", action="store_true", help="leave with 1 if a limit is exceeded")
     asked = parser.parse_args()
     torch.set_num_threads(1)
@@ -108,7 +125,7 @@ def main() -> int:
     found = {name: {**result._asdict(), "ok": result.ok} for name, result in results.items()}
     if asked.stream:
         found[f"operations on {asked.stream}"] = flops(asked.stream)
-    found |= feature_costs(asked.tasks) if asked.tasks else {}
+    found |= feature_costs(asked.tasks, asked.runs) if asked.tasks else {}
     if asked.json:
         print(json.dumps(found, indent=1))
     else:
