@@ -72,7 +72,7 @@ def test_a_transaction_is_all_or_nothing(opened):
 
 def test_who_has_locked_it_is_said_and_waited_for(path, hold, monkeypatch):
     monkeypatch.setattr(database, "QUIET_SECONDS", 0.1)
-    opened, holder = Database(path), hold(1)
+    opened, holder = Database(path), hold(3)
     with pytest.warns(UserWarning, match=f"store.db is locked by process {holder.pid} \\(.*python.*waiting for it"):
         opened.write("DELETE FROM facts")
     assert opened.read("SELECT count(*) FROM facts") == [(0,)]
