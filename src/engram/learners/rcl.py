@@ -63,7 +63,8 @@ class RCL(Growing):
         if self.stamps and not len(lesson.validation):
             raise BadData(
                 f"task {lesson.index + 1} ({lesson.name}) has no validation data for learner 'rcl' to reward its "
-                "trials by; hold some out with validation=0.1"
+                "trials by; give a class of it at least two training samples, of which one can be held out "
+                "(validation=0.1)"
             )
         super().begin(lesson)
         self.actions, self.tried = [], []
