@@ -34,8 +34,9 @@ def lines(plan: Forecast, store: str) -> list[str]:
     counts = f"{count(plan.nodes, 'node')} wanted by {count(plan.runs, 'run')}"
     known = f"{plan.shared} shared, {plan.known} in {store}"
     timed = [f"{count(plan.timed, 'node')} of them as long as with other seeds"] if plan.timed else []
-    early = [f"{count(plan.stopping, 'node')} of them with all their steps, which may stop long before"]
-    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan), *timed, *early[: plan.stopping]]
+    may_stop = f"{count(plan.stopping, 'node')} of them with all their steps, which may stop long before"
+    early = [may_stop] if plan.stopping else []
+    return [f"{counts}: {known}, {plan.to_train} to train", time_line(plan), *timed, *early]
 
 
 def time_line(plan: Forecast) -> str:
