@@ -6,8 +6,9 @@ import struct
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.io import savemat
-from toy_entries import entry_of
+from toy_entries import entry_of, tar_gz
 
 from engram import datasets
 from engram.errors import BadData, DamagedFile
@@ -170,3 +171,75 @@ def test_an_intact_copy_elsewhere_is_used_instead_of_a_damaged_one(install, cach
         (cache / entry.name / name).write_bytes(raw)
     assert len(datasets.load("toy").y_train) == 5
     assert {row["status"] for row in datasets.verify()} == {"damaged"}
+
+
+TEXTURES = "dtd.tar.gz"
+
+
+def jpeg(colours: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(colours).save(stream, "JPEG", quality=100, subsampling=0)
+    return stream.getvalue()
+
+
+def striped(height: int, width: int, lost: int) -> np.ndarray:
+    """Grey, but for `lost` black pixels at both ends of the longer side."""
+    image = np.full((height, width, 3), 128, np.uint8)
+    for end in (slice(lost), slice(-lost, None)):
+        image[end if height > width else slice(None), end if width > height else slice(None)] = 0
+    return image
+
+
+def texture_files(**changed: bytes | str) -> dict[str, bytes]:
+    inside = {
+        "labels/train1.txt": "dotted/a.jpg\nwoven/b.jpg\n",
+        "labels/val1.txt": "woven/c.jpg\n",
+        "labels/test1.txt": "dotted/d.jpg\n",
+        "labels/train2.txt": "dotted/d.jpg\n",
+        "images/dotted/a.jpg": jpeg(striped(64, 128, 32)),
+        "images/woven/b.jpg": jpeg(striped(192, 96, 48)),
+        "images/woven/c.jpg": jpeg(np.full((40, 40, 3), (200, 30, 90), np.uint8)),
+        "images/dotted/d.jpg": jpeg(np.full((33, 47, 3), 255, np.uint8)),
+        **changed,
+    }
+    packed = {f"dtd/{name}": text.encode() if isinstance(text, str) else text for name, text in inside.items()}
+    return {TEXTURES: tar_gz(packed)}
+
+
+def textures(install, files, **values):
+    install(entry_of("dtd", files, **{"train": 3, "test": 1, "labels": ("dotted", "woven"), **values}), files)
+    return datasets.load("toy")
+
+
+def test_textures_are_the_middle_of_photographs_in_the_order_of_the_lists(install):
+    found = textures(install, texture_files())
+    assert found.y_train.tolist() == [0, 1, 1]
+    assert found.y_test.tolist() == [0]
+    assert found.x_train.shape == (3, 3, 32, 32)
+    middle = found.x_train[:2, :, 2:-2, 2:-2].numpy()  # stripes are cut away, but for what lies between two pixels
+    assert np.abs(middle.astype(int) - 128).max() <= 1
+    assert np.abs(found.x_train[2].float().mean((1, 2)).numpy() - (200, 30, 90)).max() < 2
+    assert [row["status"] for row in datasets.verify()] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"labels/val1.txt": "smooth/c.jpg"}, "dtd.tar.gz does not hold dtd/images/smooth/c.jpg"),
+        ({"labels/val1.txt": "bumpy/c.jpg", "images/bumpy/c.jpg": jpeg(striped(40, 50, 2))}, "nobody knows, 'bumpy/c"),
+        ({"labels/val1.txt": "woven/b.jpg"}, "lists an image twice"),
+        ({"labels/val1.txt": ""}, "lists 2 and 1 images, not 3 and 1"),
+        ({"images/woven/c.jpg": b"no image"}, "dtd/images/woven/c.jpg of dtd.tar.gz is not a whole JPEG image"),
+    ],
+)
+def test_textures_with_another_content_than_promised(install, changed, message):
+    with pytest.raises((BadData, DamagedFile), match=message):
+        textures(install, texture_files(**changed))
+
+
+def test_a_damaged_archive_is_never_read(install, data):
+    files = texture_files()
+    entry = entry_of("dtd", files, train=3, test=1, labels=("dotted", "woven"))
+    install(entry, {TEXTURES: files[TEXTURES][:-1] + b"?"})
+    with pytest.raises(DamagedFile, match="is not the published dtd.tar.gz"):
+        datasets.load("toy")

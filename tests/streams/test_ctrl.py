@@ -252,8 +252,14 @@ def test_the_published_datasets_where_they_are_here_and_stand_ins_elsewhere(monk
     assert choose("a+b.npz") == ["a", "b.npz"]
 
 
-def test_the_official_textures_are_in_no_catalogue():
-    with pytest.raises(DataUnavailable, match="datasets=official needs 'dtd', which the catalogue does not have"):
+def test_official_datasets_are_the_published_ones():
+    assert kinds()["ctrl-minus"].choose("official") == ["cifar10", "mnist", "dtd", "fashion-mnist", "svhn"]
+
+
+def test_an_official_dataset_that_is_not_here_is_said_to_be_so(monkeypatch, tmp_path):
+    for folder in ("ENGRAM_DATA", "ENGRAM_CACHE"):
+        monkeypatch.setenv(folder, str(tmp_path))
+    with pytest.raises(DataUnavailable, match="'cifar10' is not on this machine; run 'engram data fetch cifar10'"):
         stream("ctrl-minus", datasets="official")
 
 

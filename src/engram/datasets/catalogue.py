@@ -1,7 +1,8 @@
 """Every dataset Engram knows by name: its files with digests, its shape, its licence and the roads to its bytes.
 
 A digest is that of the *unpacked* file ("sha256:…", or "sha1:…" where its makers published no other), so that it
-does not matter by which road the bytes came or how they were compressed on the way.
+does not matter by which road the bytes came or how they were compressed on the way. A file that is an archive itself
+stays as it is.
 """
 
 from __future__ import annotations
@@ -233,6 +234,25 @@ ENTRIES: tuple[Entry, ...] = (
         licence="non-commercial research",
         source="SVHN digits cropped again from the full images; a subset, not identical to the official crops",
         files=_npz("svhn-crops", 42_981_543, "6878408c74e33749fcd1a9df22b7340c30fd3da02b1e22b8d6d3f3913a3597b6"),
+    ),
+    Entry(
+        name="dtd",
+        kind="dtd",
+        shape=(3, 32, 32),
+        classes=47,
+        train=3_760,
+        test=1_880,
+        licence="research",
+        source="Describable Textures (Cimpoi et al. 2014), first official split, brought to 32×32 as CTrL does",
+        labels=class_names.TEXTURES,
+        files=(
+            DataFile(
+                "dtd-r1.0.1.tar.gz",
+                625_239_812,
+                "sha256:e42855a52a4950a3b59612834602aa253914755c95b0cff9ead6d07395f8e205",
+            ),
+        ),
+        roads=(Download("https://www.robots.ox.ac.uk/~vgg/data/dtd/download/"),),
     ),
     Entry(
         name="dtd37",

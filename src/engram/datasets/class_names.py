@@ -28,3 +28,12 @@ CIFAR100 = tuple(
     wardrobe whale willow_tree wolf woman worm
     """.split()
 )
+
+TEXTURES = tuple(
+    """
+    banded blotchy braided bubbly bumpy chequered cobwebbed cracked crosshatched crystalline dotted fibrous flecked
+    freckled frilly gauzy grid grooved honeycombed interlaced knitted lacelike lined marbled matted meshed paisley
+    perforated pitted pleated polka-dotted porous potholed scaly smeared spiralled sprinkled stained stratified striped
+    studded swirly veined waffled woven wrinkled zigzagged
+    """.split()
+)

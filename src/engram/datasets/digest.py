@@ -57,10 +57,11 @@ def check(stream: BinaryIO, file: DataFile, where: str, sink: Callable[[bytes], 
         )
 
 
-def unpacked(path: Path) -> BinaryIO:
-    """The file's bytes, unpacked if its name ends in .gz."""
+def unpacked(path: Path, file: DataFile) -> BinaryIO:
+    """The bytes of a file, unpacked if .gz was added to its name."""
+    packed = path.suffix == ".gz" and not file.name.endswith(".gz")
     try:
-        return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+        return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
     except OSError as error:
         raise DataUnavailable(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -75,14 +76,14 @@ def read(path: Path, file: DataFile) -> bytearray:
         content[filled : filled + len(chunk)] = chunk
         filled += len(chunk)
 
-    with unpacked(path) as stream:
+    with unpacked(path, file) as stream:
         check(stream, file, str(path), keep)
     return content
 
 
 def found(path: Path, file: DataFile) -> str:
     """The digest of a file's unpacked bytes."""
-    with unpacked(path) as stream:
+    with unpacked(path, file) as stream:
         return measure(stream, file, lambda chunk: None)[0]
 
 

@@ -49,7 +49,7 @@ def copies(entry: Entry, file: DataFile) -> Iterator[tuple[str, Path]]:
     """Every file on this machine that claims to be `file`, best road first."""
     for road, folder in places(entry):
         parents = (folder,) if road == "debian" else (folder / entry.name, folder)
-        names = (file.name,) if file.name.endswith(".npz") else (file.name, f"{file.name}.gz")
+        names = (file.name,) if file.name.endswith((".npz", ".gz")) else (file.name, f"{file.name}.gz")
         yield from ((road, path) for parent in parents for name in names if (path := parent / name).is_file())
 
 
@@ -62,7 +62,7 @@ def path(entry: Entry, file: DataFile) -> Path:
     """A verified copy of a file, for readers that need a path. It may be packed."""
 
     def verified(candidate: Path) -> Path:
-        with digest.unpacked(candidate) as stream:
+        with digest.unpacked(candidate, file) as stream:
             digest.check(stream, file, str(candidate), lambda chunk: None)
         return candidate
 

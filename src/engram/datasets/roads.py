@@ -80,7 +80,7 @@ def _from_here(entry: Entry, wanted: list[DataFile]) -> Deliveries:
         copies = [path for road, path in local.copies(entry, file) if road != "cache"]
         if copies:
             path = next((path for path in copies if _intact(path, file)), copies[0])
-            with digest.unpacked(path) as stream:
+            with digest.unpacked(path, file) as stream:
                 yield file, stream, str(path)
 
 

@@ -22,7 +22,7 @@ def _part(entry: Entry, file: DataFile) -> tuple[np.ndarray, np.ndarray]:
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
-    with digest.unpacked(path(entry, file)) as stream:
+    with digest.unpacked(path(entry, file), file) as stream:
         try:
             content = loadmat(stream, variable_names=("X", "y"))
             x, y = content["X"], content["y"].reshape(-1).astype(np.int64)
