@@ -130,7 +130,8 @@ class Node:
     def key(self) -> str:
         if not self.depth:
             known = declared(network_class(self.network.name))
-            network = [self.network.name, _changed(known, self.network.settings), *self.network.elsewhere]
+            changed = _changed(known, self.network.settings)
+            network = [self.network.name, changed | _revised(known, changed), *self.network.elsewhere]
             parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
             return _hash(*parts, *filter(None, [self._code()]))
         for ancestor in self._nameless():
@@ -174,7 +175,7 @@ class Node:
         known = learner_settings(self.learner)
         changed = _changed(known, settings)
         found = {name: v for name, v in changed.items() if self.depth > 1 or not known[name].late}
-        return found | revisions(self.learner, changed)
+        return found | _revised(known, changed)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
@@ -225,9 +226,13 @@ def _changed(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[
 
 
 def revisions(learner: str, settings: Mapping[str, Any]) -> dict[str, int]:
-    """The values among these settings that came to mean something else, with how often they did."""
-    known = {name: dict(setting.revised) for name, setting in learner_settings(learner).items() if setting.revised}
-    times = {f"{name} revised": revised.get(settings.get(name)) for name, revised in known.items()}
+    """The values among a learner's settings that came to mean something else, with how often they did."""
+    return _revised(learner_settings(learner), settings)
+
+
+def _revised(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[str, int]:
+    revised = {name: dict(setting.revised) for name, setting in known.items() if setting.revised}
+    times = {f"{name} revised": often.get(settings.get(name)) for name, often in revised.items()}
     return {name: often for name, often in times.items() if often}
 
 

@@ -13,6 +13,7 @@ from engram.errors import UnknownName
 from engram.learners import create
 from engram.networks import Blueprint
 from engram.nodes import Node
+from engram.parts.library import Library
 
 WITH_PRECISION = ["ctrl-alexnet", "ctrl-resnet", "resnet18-reduced", "rwalk-cnn"]
 SMALL = {"ctrl-alexnet": {"width": 4}, "ctrl-resnet": {"width": 4}, "resnet18-reduced": {"width": 4}, "rwalk-cnn": {}}
@@ -62,6 +63,23 @@ def test_every_kind_of_learner_can_be_trained_with_it(name, teach):
     assert torch.equal(one.parameters(), other.parameters())
     network = replace(network, settings={**network.settings, "precision": "float32"})
     assert not torch.equal(learned().parameters(), one.parameters())
+
+
+@pytest.mark.parametrize("name", ["ctrl-resnet", "ctrl-alexnet"])
+def test_a_path_computes_what_the_network_computed_that_it_was_made_from(name):
+    """In its own precision between modules too, where a library joins them one by one."""
+    blueprint, x = Blueprint.of(name, **SMALL[name], precision="bf16"), images()
+    library = Library(blueprint, (3, 20, 20), 0)
+    rows = torch.randn(2, library.features + 1, generator=torch.Generator().manual_seed(1))
+    network = library.fresh(0, rows)
+    path = library.add(0, (), network)
+    with torch.no_grad():
+        expected = network.scores(network.features(x))
+        assert torch.equal(library.predict(path, x), expected)
+        for cut in range(1, len(library.layers) - 1):
+            first, later = library.part(0, cut, path), library.part(cut, None, path)
+            later.append(rows)
+            assert torch.equal(later.scores(later.features(first.features(x))), expected)
 
 
 def test_a_network_without_it_says_so():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from engram.networks.blocks import Modules
-from engram.networks.resnet import Block, Residual, convolution
+from engram.networks.resnet import NARROW, Block, Residual, convolution
 from engram.networks.side import SIDE, averaged
 from engram.networks.trunk import PRECISION
 from engram.settings import setting
@@ -20,7 +20,7 @@ class CtrlResNet(Residual):
     name = "ctrl-resnet"
     channels_last = True
 
-    width = setting(64, "channels of all layers", at_least=1, at_most=10_000)
+    width = setting(64, "channels of all layers", at_least=1, at_most=10_000, revised=NARROW)
     side = SIDE
     precision = PRECISION
 

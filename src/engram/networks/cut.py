@@ -58,6 +58,7 @@ def only(trunk: Trunk, start: int, stop: int | None = None) -> Trunk:
     """The trunk cut down to its modules from `start` to `stop`; it takes what those before them give."""
     trunk.home = trunk.device
     names = list(trunk.modules_by_name)[start:stop]
+    trunk.ends = stop is None or stop >= len(trunk.modules_by_name)
     for layer in trunk.layers:
         layer.eval()  # those that go stay so
     kept = {name: trunk.modules_by_name[name] for name in names}

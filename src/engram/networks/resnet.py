@@ -11,6 +11,9 @@ from engram.networks.cnn import image_shape
 from engram.networks.trunk import PRECISION, Trunk
 from engram.settings import setting
 
+FEW = 8  # channels; see `Block`
+NARROW = tuple((width, 1) for width in range(1, FEW))  # widths whose shortcuts are computed in another way than once
+
 
 class Residual(Trunk):
     """What trunks of residual blocks share: one sample alone cannot be normalised where a feature map has one pixel."""
@@ -36,7 +39,11 @@ class ResNet18Reduced(Residual):
     channels_last = True
 
     width = setting(
-        20, "channels of the first group; the others have 2, 4 and 8 times as many", at_least=1, at_most=10_000
+        20,
+        "channels of the first group; the others have 2, 4 and 8 times as many",
+        at_least=1,
+        at_most=10_000,
+        revised=NARROW,
     )
     precision = PRECISION
 
@@ -57,18 +64,30 @@ class ResNet18Reduced(Residual):
 
 
 class Block(nn.Module):
-    """Two 3×3 convolutions around which the input goes on as it is, or projected where its shape changes."""
+    """Two 3×3 convolutions around which the input goes on as it is, or projected where its shape changes.
+
+    A projection of few channels is given only the pixels that its stride leaves. Given all, oneDNN 3 writes beyond its
+    memory on processors without AVX-512: the gradient of the weights of a 1×1 convolution with a stride, of fewer than
+    eight channels that lie pixel by pixel.
+    """
 
     def __init__(self, inputs: int, channels: int, stride: int):
         super().__init__()
         self.first = nn.Sequential(convolution(inputs, channels, 3, stride), nn.BatchNorm2d(channels), nn.ReLU())
         self.second = nn.Sequential(convolution(channels, channels, 3, 1), nn.BatchNorm2d(channels))
         self.shortcut = nn.Sequential()
+        self.ahead = stride if inputs < FEW else 1  # the stride, where it is taken ahead of the projection
         if stride != 1 or inputs != channels:
-            self.shortcut = nn.Sequential(convolution(inputs, channels, 1, stride), nn.BatchNorm2d(channels))
+            left = stride // self.ahead
+            self.shortcut = nn.Sequential(convolution(inputs, channels, 1, left), nn.BatchNorm2d(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.relu_(torch.add(self.second(self.first(x)), self.shortcut(x)))
+        return torch.relu_(torch.add(self.second(self.first(x)), self.shortcut(self._thinned(x))))
+
+    def _thinned(self, x: Tensor) -> Tensor:
+        if self.ahead == 1:
+            return x
+        return x[:, :, :: self.ahead, :: self.ahead].contiguous(memory_format=torch.channels_last)
 
 
 def convolution(inputs: int, channels: int, size: int, stride: int) -> nn.Conv2d:

@@ -21,6 +21,7 @@ PRECISION = setting(
     FLOAT32,
     "of products and convolutions: float32, or bf16 (bfloat16 by torch's autocast; weights and outputs stay float32)",
     choices=(FLOAT32, BF16),
+    revised=((BF16, 1),),  # frozen modules of a library had float32 between them
 )
 """For networks of convolutions, which are faster by it where the processor has such instructions."""
 
@@ -73,6 +74,7 @@ class Trunk(nn.Module):
     precision: str = FLOAT32  # a setting where a class says `precision = PRECISION`
     features: int
     begins = 0  # the module with which it begins: later ones take what those before them give
+    ends = True  # whether it gives features, and not what other modules are to take
     home = torch.device("cpu")  # where it is if it has no parameters
 
     init = setting(
@@ -109,7 +111,8 @@ class Trunk(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         self.check(x)
         with self.running():
-            return self.layers(self.laid_out(x)).float()
+            features = self.layers(self.laid_out(x))
+        return features.float() if self.ends else features
 
     def check(self, x: Tensor) -> None:
         """Refuse a batch that it cannot take."""

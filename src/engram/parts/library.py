@@ -157,7 +157,7 @@ class Library:
         with trunk.running():
             for each in trunk.modules_by_name[name]:
                 x = each(x)
-        return x.float()
+        return x.float() if layer == len(self.layers) - 2 else x  # between modules as inside a network
 
     def scores(self, number: int, features: Tensor) -> Tensor:
         """The outputs of a head."""
@@ -221,7 +221,7 @@ class Library:
 
 def pool(x: Tensor) -> Tensor:
     """The mean of every feature map; features that are numbers stay."""
-    return x.flatten(2).mean(2) if x.dim() > 2 else x
+    return x.float().flatten(2).mean(2) if x.dim() > 2 else x.float()
 
 
 def _values(network: FlatNetwork, block: str) -> Tensor:
