@@ -290,6 +290,15 @@ def test_what_is_far_from_the_published_value_is_noted():
     assert notes[1].startswith("MNTDP-D * on S-: A 0.90, published 0.63. One point of the grid")
 
 
+def test_published_standard_errors_stand_under_the_table_that_has_them():
+    found = experiment("table18", only=("Independent", "Finetune", "MNTDP-D wide"))
+    assert found.notes(answers(found))[0] == (
+        "Published standard errors of A, over three instances of the stream: Independent 0.01, Finetune 0.0."
+    )
+    found = experiment("table13", only=("Independent", "Finetune"))
+    assert not any("standard errors" in note for note in found.notes(answers(found)))
+
+
 def test_every_experiment_becomes_a_page_with_tables_and_figures(tmp_path):
     found, walked = VENIAT.find(None, "quick", None), record(0.8, 0.5, path=(0, 0, 1, 1, 1, 1, 1))
     made = [(e, [Answer(cell, (walked,)) for cell in e.questions]) for e in found]

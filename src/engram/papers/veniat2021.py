@@ -221,7 +221,7 @@ def _transfer(cells: _Cells) -> list[Experiment]:
 
 def _of_stream(cells: _Cells, stream: str, measures: Sequence[Any], **more: Any) -> Experiment:
     table = STREAMS[stream].table
-    more |= {"remarks": remarks(stream, table, cells.tier)} if cells.tier in ("alexnet", "paper") else {}
+    more["remarks"] = remarks(stream, table, cells.tier)
     shown = stream_table(stream, measures, cells.tier in ("alexnet", "paper"))
     title = f"Table {table.removeprefix('table')}: {stream}"
     return view(table, title, questions=cells.of(stream), shown=shown, **more)
