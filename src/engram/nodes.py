@@ -23,7 +23,7 @@ from engram.errors import BadSetting
 from engram.learners import LEARNERS, learner_class, learner_settings
 from engram.networks import NETWORKS, Blueprint, network_class
 from engram.own import Origin, Registry
-from engram.settings import Setting, declared
+from engram.settings import Setting, declared, revised
 from engram.streams import kinds
 
 BITS = 3  # raised by every change of the library that changes the bits of a node, or a default
@@ -131,7 +131,7 @@ class Node:
         if not self.depth:
             known = declared(network_class(self.network.name))
             changed = _changed(known, self.network.settings)
-            network = [self.network.name, changed | _revised(known, changed), *self.network.elsewhere]
+            network = [self.network.name, changed | revised(known, changed), *self.network.elsewhere]
             parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
             return _hash(*parts, *filter(None, [self._code()]))
         for ancestor in self._nameless():
@@ -175,7 +175,7 @@ class Node:
         known = learner_settings(self.learner)
         changed = _changed(known, settings)
         found = {name: v for name, v in changed.items() if self.depth > 1 or not known[name].late}
-        return found | _revised(known, changed)
+        return found | revised(known, changed)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
@@ -227,13 +227,7 @@ def _changed(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[
 
 def revisions(learner: str, settings: Mapping[str, Any]) -> dict[str, int]:
     """The values among a learner's settings that came to mean something else, with how often they did."""
-    return _revised(learner_settings(learner), settings)
-
-
-def _revised(known: Mapping[str, Setting], settings: Mapping[str, Any]) -> dict[str, int]:
-    revised = {name: dict(setting.revised) for name, setting in known.items() if setting.revised}
-    times = {f"{name} revised": often.get(settings.get(name)) for name, often in revised.items()}
-    return {name: often for name, often in times.items() if often}
+    return revised(learner_settings(learner), settings)
 
 
 def _machine() -> list[Any]:

@@ -107,6 +107,12 @@ def declared(owner: type) -> dict[str, Setting]:
     return found
 
 
+def revised(known: Mapping[str, Setting], values: Mapping[str, Any]) -> dict[str, int]:
+    """Which of these values came to mean something else, with how often they did."""
+    times = {f"{name} revised": dict(each.revised).get(values.get(name)) for name, each in known.items()}
+    return {name: often for name, often in times.items() if often}
+
+
 def defaults(owner: type) -> dict[str, Any]:
     """What the settings of a class are where nobody says otherwise."""
     return {name: each.default for name, each in declared(owner).items()}

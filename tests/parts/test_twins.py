@@ -11,8 +11,10 @@ from paths import path_of
 from engram.core import Split, State
 from engram.execute.tidying import clean_up
 from engram.networks import Blueprint
+from engram.networks.ctrl_resnet import CtrlResNet
 from engram.parts.fit import Fit
 from engram.parts.twins import Twins
+from engram.settings import declared
 from engram.store import Store
 from engram.tree import grow
 
@@ -217,6 +219,28 @@ def test_other_samples_are_no_twins(make, teach, digits_lessons):
         assert not place.found
     teach(shared(make("independent", **PATIENT), place, words=("another machine",)), [lesson])
     assert not place.found
+
+
+@pytest.mark.parametrize("name", ["independent", "mntdp-d", "mntdp-s"])
+def test_another_order_of_batches_has_no_twins(name, make, teach, digits_lessons):
+    place = Shelf()
+    teach(shared(make("independent", **PATIENT), place), digits_lessons[:1])
+    other = shared(make(name, **PATIENT), place)
+    usual = other.epoch
+    other.epoch = lambda lesson, number: usual(lesson, number)[::-1]
+    teach(other, digits_lessons[:1])
+    assert (place.found, len(place)) == (0, 1)
+
+
+def test_a_network_whose_setting_came_to_mean_something_else_has_no_old_twins(make, teach, digits_lessons, monkeypatch):
+    """Candidates that train nothing but an adapter before it neither."""
+    place, settings = Shelf(), {"network": RESNET, "epochs": 1, "adapter": True, "front": True}
+    monkeypatch.setattr(CtrlResNet, "width", replace(declared(CtrlResNet)["width"], revised=()))
+    teach(shared(make("mntdp-d", **settings), place), digits_lessons[:2])
+    before, place.found = len(place), 0
+    monkeypatch.undo()
+    teach(shared(make("mntdp-d", **settings), place), digits_lessons[:2])
+    assert (place.found, len(place)) == (0, 2 * before)
 
 
 @pytest.mark.parametrize(("settings", "count"), [({}, 1), ({"optimizer_reset": "none"}, 0), ({"exemplars": 2}, 1)])

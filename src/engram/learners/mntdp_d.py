@@ -16,6 +16,8 @@ Every task has a path through a library of frozen modules. For a new task
 
 Nothing that an old path uses is ever changed, so nothing is forgotten, to the bit. While a task is learned, it is
 predicted by the candidate that was best at the last look. What else may be tried is off: `search=wide`, or its parts.
+A path that ends in a head by ridge regression, which one of these parts can bring, gives its modules to later tasks,
+and is not tried as a whole.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ def about(tier: str, dataset: str | None) -> str:
         "Streams of tasks that ask one question each. S-: a large task, four others, then the first one again with few "
         "samples: is what was learned used again? S+: the same with the large task last: is it in the way? S_in: the "
         "first task again on another background colour. S_out: the first task again with other labels. S_pl: five "
-        "tasks that have nothing in common. The long stream has a hundred small tasks of five classes.\n\n"
+        "tasks that have nothing in common. The long stream has a hundred tasks of five classes, most of them "
+        "small.\n\n"
         "Independent trains a network of its own for every task; Finetune goes on with one; New-head and New-leg renew "
         "its last or first module and freeze the rest (or train it too: finetune); EWC, ER, PNN and HAT are methods of "
         "others; MNTDP looks for a path through the modules of all past tasks, trying all (D) or sampling (S). "
@@ -42,8 +43,8 @@ SIZES = {
         "and CIFAR-100). The AlexNet has a quarter of its width, on images of 32 × 32 pixels, so that its operations "
         "and accuracies are not to be compared with the ResNet's; the perceptron has 500 units a layer. Penalties have "
         "three strengths to choose from where the paper has nine. Tests have at most 100 samples a class; the "
-        "long stream has 60 training samples a class where the paper has 1,000. On permuted MNIST DEN has one epoch a "
-        "round and RCL one epoch a trial, of which it has three where the paper has fifty."
+        "long stream's large tasks have 60 training samples a class where the paper's have 1,000. On permuted MNIST "
+        "DEN has one epoch a round and RCL one epoch a trial, of which it has three where the paper has fifty."
     ),
     "alexnet": (
         "The tier `alexnet` has the paper's sizes with the AlexNet for all learners, at one point of the grid "
@@ -58,9 +59,8 @@ GENERAL = (
     "nothing is published. How operations were counted is not published: only shares of Independent's can be compared, "
     "and ours count what candidates have in common once. Streams are named with the datasets that they were made "
     "of: tiny-imagenet100-32 stands in for CIFAR-10 and CIFAR-100, svhn-crops for SVHN and dtd37 for DTD where those "
-    "are not to be had, and they have other classes and sizes. Memory "
-    "counts all that is kept, with EWC, Online EWC and ER also what batch normalisation keeps (10 kB with the ResNet), "
-    "which the printed numbers leave out there. Masks of HAT do not harden where an epoch is one batch, as on tasks of "
+    "are not to be had, and they have other classes and sizes. Memory counts all that is kept, with EWC, Online EWC and ER "
+    "also what batch normalisation keeps (10 kB with the paper's ResNet), which the printed numbers leave out there. Masks of HAT do not harden where an epoch is one batch, as on tasks of "
     "few samples. The printed memory of EWC on permuted MNIST has one copy less than on other streams, that of MNTDP-D "
     "with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in Table 18, and the last row of Table 16 "
     "lacks its “(Wide)”. The released configurations search among more paths on S_in and S_out than the paper "
@@ -75,7 +75,7 @@ BEYOND = (
     "Ours. front: candidates that renew the first modules and keep the later ones, frozen. adapter: a 1 × 1 "
     "convolution of the colours before a whole old path; with screen the path is found by fitting it to all of them "
     "for a few steps. warm: all modules, or all but the first two, start from the source's weights, or all from those "
-    "of another past path, of which there are five. ridge: a linear readout in closed form of the features of all "
+    "of one of up to four other past paths. ridge: a linear readout in closed form of the features of all "
     "modules. Every candidate is chosen by validation accuracy, and its operations are counted."
 )
 FALL = (

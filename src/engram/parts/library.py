@@ -26,6 +26,7 @@ from engram.errors import BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork, Trunk, head_scores
 from engram.networks.adapter import mixed, mixture_flops
 from engram.networks.cut import into_modules, only
+from engram.settings import declared, revised
 
 Path = tuple[int, ...]  # the number of a module in each layer; the beginning of one is a path too
 MODULES = "modules"  # how names of modules begin in a state
@@ -98,13 +99,17 @@ class Library:
     def named_values(self, modules: Iterable[tuple[int, int]]) -> dict[str, Tensor]:
         """Those of modules (layer and number) and of the adapters before them; names say what of the network they are
         and which network that is."""
-        found, network = {}, f"{self._blueprint.to_json()} {self._count}"
+        found, network = {}, " ".join(map(str, [self._blueprint.to_json(), self._count, *self._revised()]))
         for layer, number in modules:
             found[f"{network} {layer}"] = self.modules[layer][self.plain_number(layer, number)]
             while layer == 0 and number in self.adapters:
                 found[f"{network} adapter {len(found)}"] = self.modules[0][number]
                 number = self.adapters[number]
         return found
+
+    def _revised(self) -> list[dict[str, int]]:
+        found = revised(declared(type(self._bench.trunk)), self._blueprint.settings)
+        return [found] if found else []
 
     def plain_number(self, layer: int, number: int) -> int:
         """The module itself, without the adapters before it."""

@@ -20,12 +20,12 @@ from torch import Tensor
 from engram.core import Split, State, pick
 from engram.networks import Outputs
 from engram.parts.stopping import Stopping
-from engram.settings import declared
+from engram.settings import declared, revised
 
 if TYPE_CHECKING:
     from engram.parts.fit import Fit
 
-STEP = ("before_step", "loss", "differentiate", "edit", "descend", "after_step", "accuracy", "epoch", "direct")
+STEP = ("before_step", "loss", "differentiate", "edit", "descend", "after_step", "accuracy", "direct")
 SAID_OTHERWISE = ("epochs", "iterations", "optimizer_reset")  # by the number of steps, and that there is a reset
 ROWS = 4096  # samples at a time when their bytes are looked at
 
@@ -104,6 +104,7 @@ def beginning(fit: Fit) -> str:
     settings |= {name: getattr(fit.stopping, name) for name in declared(Stopping)}
     steps = [fit.planned, material.per_epoch, fit.optimiser.steps]
     trunk = [network.trunk.name, network.trunk.bits, network.trunk.settings, network.trunk.begins, network.rows]
+    trunk += filter(None, [revised(declared(type(network.trunk)), network.trunk.settings)])
     sha = hashlib.sha256(json.dumps([settings, steps, trunk, material.data.shape]).encode())
     _add(sha, {"theta": network.theta, **network.buffers(), **fit.owner.around})
     for split in (material.data, fit.owner.validation if fit.stopping else None):
