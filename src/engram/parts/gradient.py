@@ -30,7 +30,7 @@ from engram.parts.outputs import PER_TASK, SHARED, OutputLayer
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.parts.stopping import Stopping, looks_at
-from engram.parts.twins import Twins, is_as_in, learns_plainly
+from engram.parts.twins import is_as_in, learns_plainly, twins_of
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
 
@@ -248,14 +248,8 @@ class GradientLearner(Learner):
             sample_flops=self.sample_flops,
             augmented=augmented(self.data, self.augment, self.seed, lesson.index),
             direct=self.direct if self._is_direct() else None,
-            twins=self._twins(lesson),
+            twins=twins_of(self, GradientLearner, self.seed, lesson.index, self.augment),
         )
-
-    def _twins(self, lesson: Lesson) -> Twins | None:
-        """Whose batches have the order that all have; a fit's name does not say which."""
-        if self.twins is None or not is_as_in(GradientLearner, self, ("epoch",)):
-            return None
-        return self.twins.drawing(self.seed, lesson.index, self.augment)
 
     def _is_direct(self) -> bool:
         """Whether `direct` stands for the `loss` and `differentiate` that this learner has."""

@@ -47,10 +47,6 @@ class Twins:
     words: tuple[Any, ...]
     after: int = 0
 
-    def drawing(self, *words: Any) -> Twins:
-        """Those whose random numbers come from here."""
-        return replace(self, words=(*self.words, *words))
-
     def key(self, fit: Fit, known: str | None) -> str | None:
         """The name of a fit that begins, or of one that goes on and was `known` by it; None where it has none, or was
         trained so far where other bits come out."""
@@ -90,6 +86,14 @@ def learns_plainly(learner: Any, home: type) -> bool:
     its home has it."""
     alone = learner.criterion.is_plain and learner.current_pull is None and not len(learner.rehearsal.memory)
     return alone and learner.active == Outputs(0, learner.network.rows) and is_as_in(home, learner, STEP)
+
+
+def twins_of(learner: Any, home: type, *words: Any) -> Twins | None:
+    """Those of a learner whose random numbers come from these words. One that has batches in an order of its own, and
+    not as its home has them, has none: a fit's name does not say which order."""
+    if learner.twins is None or not is_as_in(home, learner, ("epoch",)):
+        return None
+    return replace(learner.twins, words=(*learner.twins.words, *words))
 
 
 def is_as_in(home: type, learner: object, names: Collection[str]) -> bool:
