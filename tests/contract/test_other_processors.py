@@ -1,4 +1,4 @@
-"""The contract as other processors would see it: torch can be told to use less of this one."""
+"""The contract as other processors would see it: torch, and oneDNN below it, can be told to use less of this one."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ for name in learners():
 """
 
 
-@pytest.mark.parametrize("capability", ["DEFAULT", "AVX2"])
-def test_every_registered_learner_keeps_the_contract(capability):
+@pytest.mark.parametrize(("capability", "instructions"), [("DEFAULT", "SSE41"), ("AVX2", "AVX2")])
+def test_every_registered_learner_keeps_the_contract(capability, instructions):
     if torch.backends.cpu.get_cpu_capability() == capability:
         pytest.skip("that is what the other tests run with")
-    environment = {**os.environ, "ATEN_CPU_CAPABILITY": capability.lower(), "OMP_NUM_THREADS": "1"}
+    less = {"ATEN_CPU_CAPABILITY": capability.lower(), "ONEDNN_MAX_CPU_ISA": instructions, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **less}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, capability], env=environment, capture_output=True, text=True, check=False
     )
