@@ -66,7 +66,7 @@ class ResNet18Reduced(Residual):
 class Block(nn.Module):
     """Two 3×3 convolutions around which the input goes on as it is, or projected where its shape changes.
 
-    A projection of few channels is given only the pixels that its stride leaves. Given all, oneDNN 3 writes beyond its
+    A projection of few channels is given only the pixels that its stride leaves. Given all, oneDNN writes beyond its
     memory on processors without AVX-512: the gradient of the weights of a 1×1 convolution with a stride, of fewer than
     eight channels that lie pixel by pixel.
     """
