@@ -214,7 +214,7 @@ def many(make, teach, digits_lessons, snapshot, monkeypatch):
 
 
 def screening(make, many, **settings):
-    learner = make("mntdp-d", **FRESH, search="wide", screen_steps=8, **settings)
+    learner = make("mntdp-d", **{**FRESH, "search": "wide", "screen_steps": 8, **settings})
     learner.load(many[0])
     return learner
 
@@ -245,23 +245,28 @@ def test_who_is_left_behind_was_worse_and_has_cost_what_it_did(make, many):
     assert few.flops() < everyone.flops()
 
 
-@pytest.mark.parametrize("left_at", [1, 2, 3, 4, 5, 8, 9])
+LESS = {"finalists": 2, "halving": 2, "look_every": 1, "warm_sources": 2, "iterations": 9}
+
+
+@pytest.mark.parametrize("left_at", [1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 15, 16])
 def test_a_search_that_left_some_behind_goes_on_to_the_same_bits(left_at, make, many, snapshot, same_state, teach):
-    expected = teach(screening(make, many, finalists=2), many[1:])
-    learner = screening(make, many, finalists=2)
+    expected = teach(screening(make, many, **LESS), many[1:])
+    learner = screening(make, many, **LESS)
     for step in learner.learn(many[1]):
         if step.done >= left_at:
             break
-    heir = make("mntdp-d", **FRESH, search="wide", screen_steps=8, finalists=2)
+    assert learner.fit.step == left_at
+    heir = screening(make, many, **LESS)
     heir.load(snapshot(learner))
     teach(heir, many[1:])
     assert same_state(snapshot(heir), snapshot(expected))
     assert heir.flops() == expected.flops()
+    assert heir.notes() == expected.notes()
 
 
-@pytest.mark.parametrize("finalists", [0, 1, 3])
-def test_what_others_came_to_does_not_change_who_goes_on(finalists, make, many, teach, snapshot, same_state):
-    """Screened paths that find a twin are compared with the others after as many steps."""
+@pytest.mark.parametrize("finalists, halving", [(0, 0), (1, 0), (3, 0), (0, 1), (0, 3), (3, 1)])
+def test_what_others_came_to_does_not_change_who_goes_on(finalists, halving, make, many, teach, snapshot, same_state):
+    """Those that find a twin are compared with the others after as many steps."""
 
     class Shelf(dict):
         def twin(self, key):
@@ -270,15 +275,51 @@ def test_what_others_came_to_does_not_change_who_goes_on(finalists, make, many, 
         def keep_twin(self, key, state):
             self[key] = State({name: value.clone() for name, value in state.tensors.items()}, dict(state.plain))
 
-    expected = teach(screening(make, many, finalists=finalists), many[1:])
-    for other in (0, 1, 3):
+    def searched(finalists, halving, place=None):
+        learner = screening(make, many, finalists=finalists, halving=halving, look_every=1)
+        learner.twins = None if place is None else Twins(place, ("here",))
+        return teach(learner, many[1:])
+
+    expected = searched(finalists, halving)
+    for other in ((0, 0), (1, 0), (3, 1)):
         place = Shelf()
-        for learner in (screening(make, many, finalists=other), screening(make, many, finalists=finalists)):
-            learner.twins = Twins(place, ("here",))
-            teach(learner, many[1:])
+        searched(*other, place)
+        learner = searched(finalists, halving, place)
         assert same_state(snapshot(learner), snapshot(expected))
         assert learner.flops() == expected.flops()
         assert learner.notes() == expected.notes()
+
+
+def raced(make, many, **settings):
+    """The trained candidates when they have come to their ends, and the learner."""
+    learner = screening(make, many, iterations=9, look_every=1, warm_sources=1, **settings)
+    for _ in learner.learn(many[1]):
+        if learner.fit.task is not None:
+            found = learner.fit.trained
+    return found, learner
+
+
+def test_the_worse_half_of_what_is_not_the_papers_ends_and_half_of_the_rest_later(make, many):
+    (everyone, long), (found, short) = raced(make, many), raced(make, many, halving=1)
+    assert [each.plan for each in found] == [each.plan for each in everyone]
+    rivals = [each for each in found if each.plan.kind != "branch"]
+    assert sorted(each.steps for each in rivals) == [1, 1, 2, 4, 9]
+    assert [each.steps for each in found if each.plan.kind == "branch"] == [9] * 3
+    survivor = max(rivals, key=lambda each: each.steps)
+    assert survivor.so_far == max(each.so_far for each in rivals)
+    for before, now in zip(everyone, found, strict=True):
+        if now.steps == 9:
+            assert torch.equal(before.network.theta, now.network.theta)
+    assert short.flops() < long.flops()
+
+
+@pytest.mark.parametrize("settings", [{"stop": "no"}, {"look_every": 50}])
+def test_nobody_ends_who_was_not_looked_at(settings, make, many):
+    learner = screening(make, many, iterations=5, halving=1, **settings)
+    for _ in learner.learn(many[1]):
+        if learner.fit.task is not None:
+            found = [each.steps for each in learner.fit.rivals]
+    assert {*found} == {5}
 
 
 def test_nobody_is_left_before_a_first_step(make, many):

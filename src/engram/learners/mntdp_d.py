@@ -46,7 +46,7 @@ class MntdpD(Modular):
         super().__init__(*args, **settings)
         self.wide = Wide(self._values(Wide), len(self.library.layers))
         values = self._values(Fit) | self._values(Stopping)
-        screening = (self.wide.adapter_rate, self.wide.screen_steps, self.wide.finalists)
+        screening = (self.wide.adapter_rate, self.wide.screen_steps, self.wide.finalists, self.wide.halving)
         self.fit = Search(self.library, values, *screening)
 
     def begin(self, lesson: Lesson) -> None:

@@ -101,7 +101,7 @@ MODELS: Mapping[str, Entrant] = {
         "mntdp-d",
         {"search": "wide"},
         ("transfer", "long"),
-        own={"long": {"finalists": 8, "warm_sources": 1}},
+        own={"long": {"finalists": 8, "warm_sources": 1, "halving": 40}},
         ours=True,
     ),
 }

@@ -167,6 +167,12 @@ class Fit:
         self.optimiser.steps += step - self.step
         self.step = self.total = step
 
+    def give_up(self) -> None:
+        """End here, as it was at its best look; without any it goes on."""
+        if self.step != self.total and self.stopping.kept:
+            self.stopping.stopped_at = self.total = self.step
+            self.stopping.restore(self.owner.network)
+
     def next_batch(self) -> tuple[Tensor, Tensor]:
         assert self.step is not None
         epoch, place = divmod(self.step, self.material.per_epoch)

@@ -2,7 +2,8 @@
 
 First, where there is something to screen, an adapter is fitted for a few steps before each of several paths; the one
 that gets on best is the source of the plans that wait for it; of many the worse may be left on the way. Then all
-candidates are fitted in lockstep, each until it stops by itself.
+candidates are fitted in lockstep, each until it stops by itself; of those beyond the paper's the worse may be ended
+before.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ class Search:
         adapter_rate: float = 0.0,
         screen_steps: int = 0,
         finalists: int = 0,
+        halving: int = 0,
     ):
         """`values` are the settings of every fit; those of adapters have a rate of their own. See `Wide`."""
-        self.library, self.values, self._finalists = library, values, finalists
+        self.library, self.values = library, values
+        self._finalists, self._halving = finalists, halving
         self._adapting = {**values, "rate": adapter_rate}
         self._screening = {**self._adapting, "stop": "no", "iterations": screen_steps}
         self.stopping = Stopping(values)
@@ -61,6 +64,11 @@ class Search:
     @property
     def trained(self) -> list[TrainedCandidate]:
         return [candidate for candidate in self.candidates if isinstance(candidate, TrainedCandidate)]
+
+    @property
+    def rivals(self) -> list[TrainedCandidate]:
+        """The trained candidates that the paper does not have."""
+        return [candidate for candidate in self.trained if candidate.plan.kind != "branch"]
 
     @property
     def step(self) -> int | None:
@@ -119,16 +127,24 @@ class Search:
         assert self.held_out is not None
         for screened in self.screened:
             screened.use(self._compared(material), self._few)
-        for candidate in self.candidates:
-            candidate.use(material, self.held_out)
+        self._give(self.candidates)
+
+    def _give(self, candidates: Sequence[TrainedCandidate | Ready]) -> None:
+        """Let candidates take the material."""
+        assert self.held_out is not None
+        last = max(self._halvings(len(self.rivals) + len(self.waiting)), default=0)
+        raced, rivals = _watched(self._material, last), self.rivals
+        for candidate in candidates:
+            candidate.use(raced if candidate in rivals else self._material, self.held_out)
 
     def _compared(self, material: Material) -> Material:
-        """What screened paths learn from. Where some are left on the way, nobody takes what a twin came to before that:
-        all are compared after as many steps."""
-        twins, last = material.twins, self._screening["iterations"] // 2
-        if not self._finalists or twins is None:
-            return material
-        return replace(material, twins=replace(twins, after=max(twins.after, last + 1)))
+        """What screened paths learn from."""
+        return _watched(material, self._screening["iterations"] // 2 + 1) if self._finalists else material
+
+    def _halvings(self, rivals: int) -> dict[int, int]:
+        """After which steps how many of so many rivals go on: half of them, half of these, at last one."""
+        times = range((rivals - 1).bit_length()) if self._halving and self.stopping and rivals else ()
+        return {self._halving << done: -(-rivals >> done + 1) for done in times}
 
     def run(self) -> Iterator[Step]:
         if self.screened:
@@ -140,6 +156,7 @@ class Search:
                 yield Step(step.done, step.total + longest)
             self._decide()
         for step in lockstep([candidate.fit for candidate in self.trained]):
+            self._halve(step.done)
             yield Step(self._ahead + step.done, self._ahead + step.total)
 
     def _leave_the_worst(self, step: Step) -> None:
@@ -156,9 +173,17 @@ class Search:
             self._spent += sum(each.operations + each.fit.operations for each in gone)
             self.screened = [each for each in self.screened if each in best]
 
+    def _halve(self, step: int) -> None:
+        """End the worse rivals where it is time to. Who was ended keeps its place behind all that went on, so that
+        nobody else is when a search is at such a step again."""
+        stay = self._halvings(len(self.rivals)).get(step)
+        if stay is not None:
+            best_first = sorted(self.rivals, key=lambda each: -each.so_far)
+            for rival in best_first[stay:]:
+                rival.fit.give_up()
+
     def _decide(self) -> None:
         """Of the screened paths the best, of equal ones the first, is what the waiting plans are made with."""
-        assert self.held_out is not None
         best = max(self.screened, key=lambda candidate: candidate.score())
         plans = [plan._replace(path=best.plan.path) for plan in self.waiting]
         there = [candidate.plan for candidate in self.candidates]
@@ -166,11 +191,11 @@ class Search:
         self._ahead = best.steps
         self._spent += sum(candidate.operations + candidate.fit.operations for candidate in self.screened)
         self.screened, self.waiting = [], []
+        self.candidates += added
         for candidate in added:
             if isinstance(candidate, TrainedCandidate):
                 candidate.fit.begin()
-            candidate.use(self._material, self.held_out)
-        self.candidates += added
+        self._give(added)
 
     def best_so_far(self) -> TrainedCandidate | Ready:
         """By the last look; of equal ones that with fewer new modules."""
@@ -235,6 +260,12 @@ class Search:
             for number, (candidate, own) in enumerate(zip(members, groups[group], strict=True)):
                 candidate.load(take_out(tensors, f"{group}.{number}."), own)
         self._counted, self._ahead = plain["counted"], plain["ahead"]
+
+
+def _watched(material: Material, step: int) -> Material:
+    """The same for fits that are compared until this step: before it nobody takes what a twin came to."""
+    twins = material.twins
+    return material if twins is None else replace(material, twins=replace(twins, after=max(twins.after, step)))
 
 
 def planned(values: Mapping[str, Any], material: Material) -> int:

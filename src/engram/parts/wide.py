@@ -53,6 +53,13 @@ class Wide:
         at_least=0,
         late=True,
     )
+    halving = setting(
+        0,
+        "with stop=patience: of the trained candidates that are not the paper's, the worse half ends after so many "
+        "steps, and half of the others after twice and again after four times as many, until one is left; 0: none does",
+        at_least=0,
+        late=True,
+    )
 
     def __init__(self, values: Mapping[str, Any], layers: int):
         """`layers` of a whole path."""
