@@ -129,15 +129,27 @@ class Node:
     @cached_property
     def key(self) -> str:
         if not self.depth:
-            known = declared(network_class(self.network.name))
-            changed = _changed(known, self.network.settings)
-            network = [self.network.name, changed | revised(known, changed), *self.network.elsewhere]
-            parts = [self.learner, network, self.seed, self._data(), self.validation, _machine()]
-            return _hash(*parts, *filter(None, [self._code()]))
+            return _hash(*self._start(self._data()))
         for ancestor in self._nameless():
             ancestor.key  # noqa: B018
+        return _hash(self.parent.key, *self._lesson())
+
+    def key_by(self, data: Any) -> str:
+        """A key that does not say which stream it is on: this is known of its data in the place of the spec."""
+        return _hash("any stream", *self._start(data), *(node._lesson() for node in self.way))
+
+    def _start(self, data: Any) -> list[Any]:
+        """All that can change bits before a first lesson."""
+        known = declared(network_class(self.network.name))
+        changed = _changed(known, self.network.settings)
+        network = [self.network.name, changed | revised(known, changed), *self.network.elsewhere]
+        parts = [self.learner, network, self.seed, data, self.validation, _machine()]
+        return [*parts, *filter(None, [self._code()])]
+
+    def _lesson(self) -> list[Any]:
+        """What the last lesson adds to that."""
         last = self.last
-        return _hash(self.parent.key, last.tasks, self._effective(last.settings), last.measured(), *self._outputs())
+        return [last.tasks, self._effective(last.settings), last.measured(), *self._outputs()]
 
     def _nameless(self) -> list[Node]:
         """The ancestors that have no key yet, the oldest first: each then finds its parent's, where asking one through

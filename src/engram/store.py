@@ -4,7 +4,8 @@
                       with a digest, see `sealed`
     checkpoints/      the state of nodes that may still be grown from
     partial/          where the learner stands inside the lesson that it is learning: two files in turn
-    twins/            what plain training came to, for all learners that begin it alike, see `parts/twins.py`
+    twins/            what plain training came to, for all learners that begin it alike, see `parts/twins.py`; and nodes
+                      for streams that begin alike, see `cousins`
     locks/            one flock a node: a node is grown once, however many processes want it; a dead process holds none
 
 A checkpoint of a finished run is a cache, because a node can always be grown again to the same bits; the store keeps

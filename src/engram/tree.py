@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from engram import cousins
 from engram.core import Cost, Learner, Lesson, Machine, Row, State, Step, Stream
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting, Diverged, Elsewhere, EngramError
@@ -53,8 +54,9 @@ def grow(
     row = _known(node, store)
     if row is None:
         watch = watch or _ignore
-        with store.lock(node.key, (lambda: watch(node, Step(0, 1))) if patient else leave):
-            return _known(node, store) or _learn(node, store, stream or stream_of(node), watch)[1]
+        waiting = (lambda: watch(node, Step(0, 1))) if patient else leave
+        with store.lock(node.key, waiting):
+            return _known(node, store) or _learn(node, store, stream or stream_of(node), watch, waiting)[1]
     return row
 
 
@@ -92,13 +94,31 @@ def _state_at(node: Node, store: Keeper, stream: Stream, watch: Watch) -> State:
 
 
 def _grow_again(node: Node, store: Keeper, stream: Stream, watch: Watch) -> State:
-    with store.lock(node.key, lambda: watch(node, Step(0, 1))):
-        return store.state(node.key) or _learn(node, store, stream, watch)[0].state()
+    def waiting() -> None:
+        watch(node, Step(0, 1))
+
+    with store.lock(node.key, waiting):
+        return store.state(node.key) or _learn(node, store, stream, watch, waiting)[0]
 
 
-def _learn(node: Node, store: Keeper, stream: Stream, watch: Watch) -> tuple[Learner, Row]:
-    """Teach the last lesson of the node's path to the learner at its parent, measure, and commit."""
-    growth, (spec, parent) = node.last, node.stored()
+def _learn(node: Node, store: Keeper, stream: Stream, watch: Watch, waiting: Callable[[], object]) -> tuple[State, Row]:
+    """The state and the row of a node, which are committed: by teaching, or as they came out on another stream that
+    began alike. Who has to wait until it has there calls `waiting`."""
+    key = cousins.common_key(node, stream, *this_machine(node.network.device))
+    with store.lock(key, waiting) if key else contextlib.nullcontext():
+        known = cousins.find(store, key) if key else None
+        state, row = known or _taught(node, store, stream, watch)
+        if key and known is None:
+            cousins.keep(store, key, state, row)
+        compare(store.row(node.key), row)
+        spec, parent = node.stored()
+        store.commit(node.key, spec, row, state, parent)
+    return state, row
+
+
+def _taught(node: Node, store: Keeper, stream: Stream, watch: Watch) -> tuple[State, Row]:
+    """Teach the last lesson of the node's path to the learner at its parent, and measure."""
+    growth = node.last
     learner = learner_at(node.parent, store, stream, watch, growth.settings)
     lesson = lesson_of(stream, growth)
     try:
@@ -108,11 +128,10 @@ def _learn(node: Node, store: Keeper, stream: Stream, watch: Watch) -> tuple[Lea
             teaching.run(lesson, watch)
             row = _measure(node, learner, stream, teaching, lesson)
     except CERTAIN as error:
+        spec, parent = node.stored()
         store.fail(node.key, spec, error, parent)
         raise
-    compare(store.row(node.key), row)
-    store.commit(node.key, spec, row, learner.state(), parent)
-    return learner, row
+    return learner.state(), row
 
 
 def _twins(node: Node, store: Keeper) -> Twins | None:

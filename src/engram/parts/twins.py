@@ -113,17 +113,18 @@ def beginning(fit: Fit) -> str:
     _add(sha, {"theta": network.theta, **network.buffers(), **fit.owner.around})
     for split in (material.data, fit.owner.validation if fit.stopping else None):
         if split is not None:
-            _add_samples(sha, split, material.places)
+            add_samples(sha, split, pick(material.places, split.y))
     return sha.hexdigest()
 
 
-def _add_samples(sha: Any, split: Split, places: Tensor) -> None:
+def add_samples(sha: Any, split: Split, labels: Tensor) -> None:
+    """Put all that a learner can see of samples into a digest, under these labels."""
     transforms, which = split.parts()
     for transform in transforms:
         sha.update(json.dumps(transform.plain(), sort_keys=True).encode())
         _add(sha, transform.tensors())
     moves = {} if split.moves is None else {"moves": split.moves}
-    _add(sha, {"which": which, "places": pick(places, split.y), **moves})
+    _add(sha, {"which": which, "places": labels, **moves})
     for start in range(0, len(split), ROWS):
         _add(sha, {"x": split.raw(slice(start, start + ROWS))})
 

@@ -117,6 +117,7 @@ def _kind(name: str) -> Kind:
         plan=partial(plan, name),
         many=True,
         choose=lambda asked: choose(roles(name), asked),
+        begins_alike=True,
         roles=tuple(roles(name)),
     )
 

@@ -103,6 +103,7 @@ class Kind:
     many: bool = False
     choose: Callable[[str], list[str]] | None = None
     widens: bool = False  # with more tasks there are more classes, and the first tasks are the same
+    begins_alike: bool = False  # streams of another kind may have the same first tasks
     roles: tuple[str, ...] = ()  # the published datasets whose places its datasets take, in order
 
 
