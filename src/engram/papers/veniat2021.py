@@ -151,6 +151,7 @@ class _Cells:
             return dict(scale.less.get(model.learner, {}))
         penalised = whole and "strength" in has
         grid: dict[str, Any] = {"rate": scale.rates, "weight_decay": scale.decays, **scale.grids.get(family, {})}
+        grid |= scale.own.get(model.learner, {})
         grid |= {**model.grid, **model.grids.get(family, {})} if self.tier == "paper" else {}
         if penalised:
             rates = grid["rate"] if family in scale.grids else grid["rate"][-1:]

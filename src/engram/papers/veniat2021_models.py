@@ -148,10 +148,11 @@ class Effort:
     fit: Mapping[str, Any]
     rates: Sequence[float]
     decays: Sequence[float] = (0.0,)
-    strengths: Sequence[float] = (1.0, 100.0, 10_000.0)
+    strengths: Sequence[float] = (1.0, 100.0, 1_000.0, 10_000.0)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     streams: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # what differs by stream or family
     grids: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # the same of the grid
+    own: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # what differs in it by learner
     data: Mapping[str, str] = field(default_factory=dict)  # datasets of the standard streams
     instances: Sequence[int] = (1,)
     alexnet: bool = False  # all learners on the AlexNet
@@ -224,6 +225,7 @@ TIERS: Mapping[str, Effort] = {
             "digits": {**_TEN["digits"], "iterations": 400},
             "classes": {**_TEN["classes"], "iterations": 400},
         },
+        own={"hat": {"rate": (5e-3, 2e-3, 1e-3)}},  # the published rates of HAT reach further than those of others
         less={
             "den": {"epochs": 1, "batch": 128, "rate": 2e-3},
             "rcl": {"epochs": 1, "batch": 128, "rate": 2e-3, "trials": 3},
