@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engram import cousins, tree
-from engram.errors import Elsewhere
+from engram.errors import Elsewhere, Stopped
 from engram.request import prepare
 from engram.store import Store
 from engram.tree import grow, stream_of
@@ -71,17 +71,62 @@ def test_what_is_not_the_same_is_not_taken(changed):
 
 
 def test_it_is_not_what_another_kind_of_machine_measured(monkeypatch, tmp_path):
-    store, here = Store(tmp_path), tree.this_machine()
+    store = Store(tmp_path)
     grown(path("ctrl-minus")[:1], store)
-    monkeypatch.setattr(tree, "this_machine", lambda device="cpu": here._replace(capability="another"))
+    on_another_machine(monkeypatch)
     trained = []
     grown(path("ctrl-out")[:1], store, trained)
     assert trained
 
 
-def test_other_streams_have_no_such_key():
-    node = prepare("split-digits", "finetune", tasks=2).root.child([0], {})
-    assert cousins.common_key(node, stream_of(node)) is None
+def test_other_streams_and_last_tasks_have_no_such_key():
+    split = prepare("split-digits", "finetune", tasks=2).root.child([0], {})
+    for node in (split, path("ctrl-plus")[0], path("ctrl-minus")[3]):
+        assert cousins.common_key(node, stream_of(node)) is None
+
+
+def on_another_machine(patch):
+    here = tree.this_machine()
+    patch.setattr(tree, "this_machine", lambda device="cpu": here._replace(capability="another"))
+
+
+def test_nor_what_came_of_it(monkeypatch, tmp_path):
+    """The second task of S- was learned here, and the first one elsewhere: those of S_out are both learned here."""
+    store = Store(tmp_path)
+    with monkeypatch.context() as patch:
+        on_another_machine(patch)
+        grown(path("ctrl-minus")[:1], store)
+    grown(path("ctrl-minus")[1:2], store)
+    trained, out = [], path("ctrl-out")[:2]
+    grown(out, store, trained)
+    assert {*trained} == {*out}
+
+
+def test_nor_a_lesson_that_was_begun_there(monkeypatch, tmp_path):
+    def leave(node, step):
+        raise Stopped
+
+    store, (first, *_), (other, *_) = Store(tmp_path), path("ctrl-minus"), path("ctrl-out")
+    with monkeypatch.context() as patch:
+        on_another_machine(patch)
+        with pytest.raises(Stopped):
+            grow(first, store, watch=leave)
+    with pytest.raises(Stopped):  # here it is left a second time
+        grow(first, store, watch=leave)
+    trained = []
+    grown([first, other], store, trained)
+    assert {*trained} == {first, other}
+
+
+def test_a_damaged_one_is_trained_again(tmp_path):
+    store, out = Store(tmp_path), path("ctrl-out")[:1]
+    grown(path("ctrl-minus")[:1], store)
+    for file in (tmp_path / "twins").glob("*"):
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+    trained = []
+    with pytest.warns(UserWarning, match="damaged"):
+        grown(out, store, trained)
+    assert trained
 
 
 def test_a_lost_checkpoint_is_had_from_there_too(tmp_path):

@@ -8,6 +8,7 @@ which digests of the samples stand for the stream. What it came to is kept under
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 from engram.core import Row, State, Stream, Task
@@ -18,15 +19,16 @@ from engram.streams import kinds
 
 
 def common_key(node: Node, stream: Stream, *words: Any) -> str | None:
-    """The key that a node has on all streams that begin alike; None where there are none to be expected. `words` are
-    what else can change what is measured."""
+    """The key that a node has on all streams that begin alike; None where there are none to be expected, and at the
+    last task, with which they part. `words` are what else can change what is measured."""
     kind = kinds().get(node.stream.get("kind", ""))
-    if kind is None or not kind.begins_alike:
+    if kind is None or not kind.begins_alike or len(node.tasks) == len(stream):
         return None
     outline = stream.outline
     return node.key_by([outline.shape, outline.classes, [_digest(stream[task]) for task in node.tasks], words])
 
 
+@lru_cache(maxsize=16)
 def _digest(task: Task) -> str:
     sha = hashlib.sha256(repr((task.name, task.index, task.classes)).encode())
     for split in (task.train, task.validation, task.test):

@@ -14,7 +14,8 @@ from engram.parts.twins import Shelf
 
 
 class Keeper(Shelf, Interface):
-    """Facts about nodes, by their keys, and what plain fits came to: see `Store` for what each of these does."""
+    """Facts about nodes, by their keys, and what plain fits, and nodes of streams that begin alike, came to: see
+    `Store` for what each of these does."""
 
     def row(self, key: str) -> Row | None: ...
     def known(self, key: str) -> Row | EngramError | None: ...

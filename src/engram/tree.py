@@ -102,17 +102,34 @@ def _grow_again(node: Node, store: Keeper, stream: Stream, watch: Watch) -> Stat
 
 
 def _learn(node: Node, store: Keeper, stream: Stream, watch: Watch, waiting: Callable[[], object]) -> tuple[State, Row]:
-    """The state and the row of a node, which are committed: by teaching, or as they came out on another stream that
-    began alike. Who has to wait until it has there calls `waiting`."""
-    key = cousins.common_key(node, stream, *this_machine(node.network.device))
-    with store.lock(key, waiting) if key else contextlib.nullcontext():
-        known = cousins.find(store, key) if key else None
-        state, row = known or _taught(node, store, stream, watch)
-        if key and known is None:
+    """A node's state and row, committed. Where it may be found on another stream, and another process is growing it
+    there, `waiting` is called until that is done."""
+    key = _common_key(node, store, stream)
+    if key is None:
+        return _commit(node, store, *_taught(node, store, stream, watch))
+    with store.lock(key, waiting):
+        known = cousins.find(store, key)
+        state, row = _commit(node, store, *(known or _taught(node, store, stream, watch)))
+        if known is None:
             cousins.keep(store, key, state, row)
-        compare(store.row(node.key), row)
-        spec, parent = node.stored()
-        store.commit(node.key, spec, row, state, parent)
+    return state, row
+
+
+def _common_key(node: Node, store: Keeper, stream: Stream) -> str | None:
+    """The key by which a node is found on streams that begin alike; None too where a part of the way to it was gone on
+    another kind of machine, or nobody knows on which: its bits may then be others than the key says."""
+    here = this_machine(node.network.device)
+    rows, partial = [store.row(each.key) for each in node.way[:-1]], store.partial(node.key)
+    is_all_here = all(row is not None and row.machine == here for row in rows)
+    if not is_all_here or (partial is not None and partial.plain.get("machine") != list(here)):
+        return None
+    return cousins.common_key(node, stream, *here)
+
+
+def _commit(node: Node, store: Keeper, state: State, row: Row) -> tuple[State, Row]:
+    compare(store.row(node.key), row)
+    spec, parent = node.stored()
+    store.commit(node.key, spec, row, state, parent)
     return state, row
 
 
@@ -184,8 +201,10 @@ class _Teaching:
         self.curve: dict[int, Mapping[str, Moment]] = {}
         self.earlier_seconds, self.began = 0.0, time.monotonic()
         self.saved, self.saving_seconds = self.began, 0.0
+        self.machine: list[str] | None = list(this_machine(node.network.device))  # the kind of all steps so far
         partial = store.partial(node.key)
         if partial is not None:
+            self.machine = self.machine if partial.plain.get("machine") == self.machine else None
             learner.load(State(partial.tensors, partial.plain["learner"]))
             self.curve = {int(step): read_moment(saved, learner.needs_task) for step, saved in partial.plain["curve"]}
             self.earlier_seconds = partial.plain["seconds"]
@@ -215,6 +234,7 @@ class _Teaching:
     def save(self) -> None:
         start, state = time.monotonic(), self.learner.state()
         plain = {"learner": state.plain, "curve": sorted(self.curve.items()), "seconds": self.seconds}
+        plain["machine"] = self.machine
         self.store.save_partial(self.node.key, State(state.tensors, plain))
         self.saved = time.monotonic()
         self.saving_seconds = self.saved - start

@@ -124,7 +124,7 @@ class Desk:
             self.store.commit(key, spec, row, state, parent)
 
     def twin(self, key: str) -> bytes | None:
-        """What a plain fit came to that began like this, if somebody knows."""
+        """What a plain fit, or a node on another stream, came to that began like this, if somebody knows."""
         found = self.store.twin(key)
         return None if found is None else checkpoint.encode(found, key)
 
