@@ -9,6 +9,7 @@ import pytest
 
 from engram import cousins, tree
 from engram.errors import Elsewhere, Stopped
+from engram.execute.satchel import Satchel
 from engram.request import prepare
 from engram.store import Store
 from engram.tree import grow, stream_of
@@ -156,3 +157,16 @@ def test_who_is_not_patient_does_something_else_while_it_is_grown_there(tmp_path
     asked.set()
     thread.join()
     assert grow(other, store).parameters_sha256 == store.row(first.key).parameters_sha256
+
+
+def test_a_worker_elsewhere_asks_for_it_and_sends_it_after_the_node(tmp_path):
+    (first, *_), (other, *_), sent = path("ctrl-minus"), path("ctrl-out"), []
+    grow(first, Satchel({}, {}, sent.append, lambda question: None))
+    assert [message["event"] for message in sent][-2:] == ["learned", "twin"]
+    key, state = sent[-1]["key"], sent[-1]["state"]
+    trained, answers = [], {key: state}
+    asking = Satchel({}, {}, sent.append, lambda question: answers.get(question["key"]))
+    (row,) = grown([other], asking, trained)
+    assert not trained
+    assert sent[-1]["event"] == "learned"
+    assert row == grown([other], Store(tmp_path))[0]
