@@ -18,12 +18,14 @@ from engram.record import row_from_json, row_to_json
 from engram.streams import kinds
 
 
-def common_key(node: Node, stream: Stream, *words: Any) -> str | None:
-    """The key that a node has on all streams that begin alike; None where there are none to be expected, and at the
-    last task, with which they part. `words` are what else can change what is measured."""
+def are_expected(node: Node, stream: Stream) -> bool:
+    """Whether another stream may have the same tasks up to this node; with the last one they part."""
     kind = kinds().get(node.stream.get("kind", ""))
-    if kind is None or not kind.begins_alike or len(node.tasks) == len(stream):
-        return None
+    return kind is not None and kind.begins_alike and len(node.tasks) < len(stream)
+
+
+def common_key(node: Node, stream: Stream, *words: Any) -> str:
+    """The key that a node has on all streams that begin alike. `words` are what else can change what is measured."""
     outline = stream.outline
     return node.key_by([outline.shape, outline.classes, [_digest(stream[task]) for task in node.tasks], words])
 

@@ -116,8 +116,11 @@ def _learn(node: Node, store: Keeper, stream: Stream, watch: Watch, waiting: Cal
 
 
 def _common_key(node: Node, store: Keeper, stream: Stream) -> str | None:
-    """The key by which a node is found on streams that begin alike; None too where a part of the way to it was gone on
-    another kind of machine, or nobody knows on which: its bits may then be others than the key says."""
+    """The key by which a node is found on streams that begin alike; None where there are none, and where a part of the
+    way to it was gone on another kind of machine, or nobody knows on which: its bits may then be others than the key
+    says."""
+    if not cousins.are_expected(node, stream):
+        return None
     here = this_machine(node.network.device)
     rows, partial = [store.row(each.key) for each in node.way[:-1]], store.partial(node.key)
     is_all_here = all(row is not None and row.machine == here for row in rows)
