@@ -140,6 +140,14 @@ def test_in_ctrl_in_only_the_background_changes():
     assert (len(last.train), len(last.validation)) == (50, 30)
 
 
+def test_a_task_is_named_by_the_samples_that_there_are():
+    """Of 40 samples a class half are set apart for validation."""
+    first, *_, last = make("ctrl-minus", large=400)
+    assert first.name == "toy-cifar10, 20 a class"
+    assert len(first.train) == 200
+    assert last.name == "toy-cifar10, 4 a class"
+
+
 def plain_grey(split):
     x = split.x[split.rows].float() / 255
     return torch.nn.functional.interpolate(x, (32, 32), mode="bilinear")

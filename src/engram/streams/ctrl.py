@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
@@ -77,7 +78,7 @@ def plan(stream: str, sources: Sequence[Source], seed: int, options: Mapping[str
         turned = stream == "ctrl-out" and row is last
         colour = colours[row is last] if row["dataset"] == RAINBOW else None
         part = Drawn(
-            name=clip(actors[role].name + (f" on {colour}" if colour else ""), f", {count} a class"),
+            name=actors[role].name + (f" on {colour}" if colour else ""),
             source=actors[role],
             classes=classes[-1:] + classes[:-1] if turned else classes,
             offset=offsets(actors)[role],
@@ -87,7 +88,7 @@ def plan(stream: str, sources: Sequence[Source], seed: int, options: Mapping[str
             test_samples=options["test_samples"],
             colour=COLOURS[colour] if colour else None,
         )
-        parts.append(part)
+        parts.append(replace(part, name=clip(part.name, f", {part.there} a class")))
     return Plan(tuple(parts), options)
 
 

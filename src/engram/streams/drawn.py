@@ -118,6 +118,11 @@ class Drawn(Part):
     def layout(self) -> Transform:
         return Transform(channels=SHAPE[0], size=SHAPE[1:], sizing="bilinear", colour=self.colour)
 
+    @property
+    def there(self) -> int:
+        """Training samples of every class, of the `count` that are asked for."""
+        return min(self.count, *(self._split(len(self.source.train.get(c, _NONE))) for c in self.classes))
+
     def rows(self, seed: int, index: int, share: float) -> Chosen:
         """Drawn by the seed; the share does not matter."""
         pools = [self._pools(c) for c in self.classes]
@@ -128,11 +133,15 @@ class Drawn(Part):
         return Chosen(train, held.repeat(1 + self.copies), test, moves)
 
     def _pools(self, label: int) -> tuple[Tensor, Tensor]:
-        """Rows of a class to train on and to validate on; never more than half of them are set apart."""
+        """Rows of a class to train on and to validate on."""
         own = self.source.train.get(label, _NONE)
         own = own[shuffled(len(own), APART, "set apart", label)]
-        split = len(own) - min(self.apart, len(own) // 2)
+        split = self._split(len(own))
         return own[:split], own[split:]
+
+    def _split(self, samples: int) -> int:
+        """How many of a class are there to train on; never more than half of them are set apart."""
+        return samples - min(self.apart, samples // 2)
 
     def _draw(self, seed: int, purpose: str, count: int, pools: Sequence[Tensor]) -> Tensor:
         """So many rows of every class, ascending."""
