@@ -136,15 +136,58 @@ def test_it_remembers_what_finetune_forgets(make, teach, digits_lessons):
     assert first_task("hat") > max(0.9, first_task("finetune"))
 
 
-def test_a_convolutional_network_is_masked_too(teach):
-    outline = Outline((3, 20, 20), (0, 1))
-    x = torch.rand(40, 3, 20, 20, generator=torch.Generator().manual_seed(0))
+def test_a_step_is_clipped_and_an_embedding_stays_within_its_limits(make, teach, digits_lessons):
+    learner = make("hat", optimizer="sgd", rate=100.0)
+    next(learner.learn(digits_lessons[0]))
+    grad, embedding = learner.network.grad, learner.network.blocks[EMBEDDING]
+    grad.fill_(0.0)[0] = 3e4
+    grad[1] = -4e4
+    learner.edit()
+    assert grad[:2].tolist() == pytest.approx([6e3, -8e3])
+    learner.network.theta[embedding] = torch.linspace(-9, 9, UNITS)
+    learner.after_step()
+    assert torch.equal(learner.network.theta[embedding], torch.linspace(-9, 9, UNITS).clamp(-6, 6))
+
+
+def test_hard_masks_of_a_convolutional_network_protect_to_the_bit(teach):
+    lessons = [colours(task) for task in range(2)]
+    network = Blueprint.of("ctrl-alexnet", width=4, dropout=0, convolution_dropout=0)
+    settings = {"batch": 8, "epochs": 2, "rate": 0.01, "optimizer": "sgd"}
+    learner = create("hat", Outline((3, 20, 20), (0, 1, 2, 3)), 0, network, settings)
+    learner = teach(learner, lessons[:1])
+    units = len(learner.network.appended[EMBEDDING])
+    hard = torch.arange(units) % 2 * 12.0 - 6.0
+    x, _ = lessons[0].train.batch(slice(None))
+    steps = learner.learn(lessons[1])
+    next(steps)
+    learner.kept["private.0"][-units:] = hard
+    learner.prepare(lessons[1])
+    protected = learner.gates.between((hard > 0).float()) == 1
+    before, scores = learner.network.theta[: len(protected)].clone(), learner.predict(x, 0)
+    for _ in steps:
+        pass
+    after = learner.network.theta[: len(protected)]
+    assert torch.equal(before[protected], after[protected])
+    assert not torch.equal(before[~protected], after[~protected])
+    assert torch.equal(learner.predict(x, 0), scores)
+
+
+def colours(task=0):
+    """Two kinds of images, of which one is redder."""
+    x = torch.rand(40, 3, 20, 20, generator=torch.Generator().manual_seed(task))
     y = torch.arange(40) % 2
     x[y == 1, 0] += 1
     x -= x.mean()
+    data = Split(x, y + 2 * task)
+    return Lesson("colours", task, (2 * task, 2 * task + 1), data, data)
+
+
+def test_a_convolutional_network_is_masked_too(teach):
+    lesson, outline = colours(), Outline((3, 20, 20), (0, 1))
+    x, y = lesson.train.batch(slice(None))
     network = Blueprint.of("ctrl-alexnet", width=8, dropout=0, convolution_dropout=0)
     learner = create("hat", outline, 0, network, {"batch": 4, "epochs": 10, "rate": 0.005})
-    teach(learner, [Lesson("colours", 0, (0, 1), Split(x, y), Split(x, y))])
+    teach(learner, [lesson])
     assert (learner.predict(x, 0).argmax(1) == y).double().mean() > 0.9
     assert len(learner.network.appended[EMBEDDING]) == 8 * (1 + 2 + 4 + 32 + 32)
 

@@ -10,6 +10,7 @@ import torch
 
 from engram.errors import BadSetting
 from engram.networks import Blueprint
+from engram.parts.branching import SharedModules
 from engram.parts.sampled import _halves
 from engram.randomness import generator
 
@@ -121,3 +122,31 @@ def test_all_past_paths_can_be_sources(make, teach, digits_lessons):
 def test_a_chance_above_one_is_refused(make):
     with pytest.raises(BadSetting, match="certain=1.5 is out of range; it must be at most 1"):
         make("mntdp-s", certain=1.5)
+
+
+def test_steps_of_modules_sample_paths_and_those_of_the_distribution_leave_statistics_alone(
+    make, teach, digits_lessons, monkeypatch
+):
+    learner = teach(make("mntdp-s", network=RESNET, epochs=9, batch=45), digits_lessons[:1])
+    drawn, scores = [], SharedModules.scores
+    monkeypatch.setattr(
+        SharedModules, "scores", lambda *given, **how: (drawn.append(len(given[2].unique())), scores(*given, **how))[1]
+    )
+    statistics = []
+    for _ in learner.learn(digits_lessons[1]):
+        if learner.fit.shared is None or learner.fit.done == 5:
+            break
+        statistics.append({name: value.clone() for name, value in learner.fit.shared.network.buffers().items()})
+    changed = [any(not torch.equal(one[name], other[name]) for name in one) for one, other in pairwise(statistics)]
+    assert changed == [True, False, True, False]
+    assert min(drawn[::2]) > 1
+
+
+def test_of_equally_likely_paths_that_with_the_fewest_new_modules_is_chosen(make, teach, digits_lessons):
+    learner = teach(make("mntdp-s", epochs=4), digits_lessons[:1])
+    next(learner.learn(digits_lessons[1]))
+    fit, count = learner.fit, len(learner.fit.plans)
+    assert count > 2
+    fit.distribution.probabilities = lambda: torch.full((count,), 1 / count)
+    fit._choose(fit.shared)
+    assert fit.candidates[0].plan.kind == "whole"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -53,6 +55,28 @@ def test_a_step_of_reinforce_by_hand():
     up = made.logits - before  # edges: new or old at the first node, then at the second
     assert up.sign().tolist() == [1, -1, 1, -1]
     assert up.abs().tolist() == pytest.approx([0.1] * 4, rel=1e-4)
+
+
+def test_the_gradient_of_reinforce_by_value():
+    """E[(r − mean r) ∇ log Γ] + weight · mean over nodes of ∇ entropy, at nodes of three, two and two choices. A logit
+    raises log Γ of a plan that comes to its node: by whether it takes the choice, less the chance of that."""
+    made, steps = Distribution(TWO_SOURCES, 0.1), []
+    made.logits = torch.tensor([0.3, -0.2, 0.5, 0.1, 0.4, -0.3, 0.2])
+    made.optimiser.step = lambda logits, gradient, part: steps.append(-gradient)
+    plans, rewards, weight = torch.tensor([0, 3, 3, 2]), torch.tensor([3.0, 1.0, 2.0, 4.0]), 0.7
+    made.reinforce(plans, rewards, weight)
+    chances = [part.softmax(0).tolist() for part in made.logits.split([3, 2, 2])]
+    takes = {0: {0: 0}, 1: {0: 1, 1: 0}, 2: {0: 2, 2: 0}, 3: {0: 1, 1: 1}, 4: {0: 2, 2: 1}}  # node: choice, by plan
+    expected = []
+    for node, own in enumerate(chances):
+        entropy = -sum(p * math.log(p) for p in own)
+        for choice, p in enumerate(own):
+            gain = -weight * p * (math.log(p) + entropy) / len(chances)
+            for plan, reward in zip(plans.tolist(), (rewards - rewards.mean()).tolist(), strict=True):
+                if node in takes[plan]:
+                    gain += reward * ((takes[plan][node] == choice) - p) / len(plans)
+            expected.append(gain)
+    assert steps[0].tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_it_finds_the_best_plan_and_entropy_keeps_it_from_being_sure():

@@ -10,6 +10,8 @@ import torch
 from engram.core import Lesson, Split
 from engram.errors import BadData, BadSetting, TooLarge
 from engram.networks import Blueprint
+from engram.parts import modular
+from engram.parts.modular import features
 
 SEARCHES = {"paper": ("mntdp-d", {"sources": 0}), "wide": ("mntdp-d", {"search": "wide"}), "sampled": ("mntdp-s", {})}
 WHOLE = {"whole", "front", "adapter"}  # candidates that use the outputs of an old path
@@ -80,3 +82,24 @@ def test_a_sample_alone_has_no_statistics_to_normalise_by(make, teach, digits_le
     alone = replace(digits_lessons[0], train=fewer(digits_lessons[0].train, 1))
     with pytest.raises(BadSetting, match="cannot normalise a batch of one sample"):
         teach(learner, [alone])
+
+
+@pytest.mark.parametrize("name", ["mntdp-d", "mntdp-s"])
+def test_of_equally_near_paths_the_newest_is_the_source(name, make, teach, digits_lessons, monkeypatch):
+    learner = teach(make(name, epochs=1, sources=1), digits_lessons[:3])
+    monkeypatch.setattr(learner, "_nearest", lambda lesson, paths: dict.fromkeys(paths, 0.5))
+    newest = learner.library.paths[2]
+    assert len({*learner.library.paths.values()}) > 1
+    assert learner.nearest_paths(digits_lessons[3], learner.past_paths()) == [newest]
+
+
+def test_the_prior_looks_at_so_many_samples(make, teach, digits_lessons, monkeypatch):
+    learner, seen = teach(make("mntdp-d", epochs=1, prior_samples=7), digits_lessons[:2]), []
+    monkeypatch.setattr(
+        modular, "features", lambda walk, paths, data: (seen.append(len(data)), features(walk, paths, data))[1]
+    )
+    learner._nearest(digits_lessons[1], learner.past_paths())
+    assert seen == [7, 7]
+    learner.prior_samples = 1000
+    learner._nearest(digits_lessons[1], learner.past_paths())
+    assert seen[2:] == [len(digits_lessons[1].train), len(digits_lessons[1].validation)]
