@@ -126,3 +126,65 @@ def test_the_first_task_is_plain_training_with_proximal_steps(make, digits_lesso
 def learner_order(learner, lesson, number):
     learner.data = lesson.train
     return learner.epoch(lesson, number)
+
+
+@pytest.fixture
+def begun(make, teach, digits_lessons):
+    """A learner at the start of its second task, which knows no other penalties than are given."""
+
+    def begun(**settings):
+        learner = teach(make("den", epochs=1, **settings), digits_lessons[:1])
+        next(learner.learn(digits_lessons[1]))
+        return learner
+
+    return begun
+
+
+def test_the_rate_falls_after_every_epoch(make, digits_lessons):
+    learner, rates = make("den", epochs=3, rate=0.01, rate_decay=0.5), []
+    for step in learner.learn(digits_lessons[0]):
+        if step.done:
+            rates.append(learner.optimiser.rate)
+    per_epoch = len(rates) // 3
+    assert rates == pytest.approx([0.01] * per_epoch + [0.005] * per_epoch + [0.0025] * per_epoch)
+
+
+def test_what_pulls_at_a_retrained_weight_by_hand(begun):
+    """The plain gradient, the decay of all weights and the drift; of what is not selected nothing."""
+    learner = begun(l2=0.1, drift=0.5)
+    network, held = learner.network, slice(learner.network.trunk_size)
+    learner.stage = RETRAIN
+    learner.mask = torch.arange(len(network.theta)).float() % 2
+    moved = network.theta[held] + 0.25
+    network.theta[held] = moved
+    network.grad.fill_(2.0)
+    learner.edit()
+    expected = (2.0 + 0.1 * network.theta) * learner.mask
+    expected[held] += 0.5 * 0.25 * learner.mask[held]
+    assert torch.allclose(network.grad, expected, atol=1e-6)
+
+
+def test_a_proximal_step_of_added_units_by_hand(begun):
+    learner = begun(group=0.1)
+    learner.widen([2, 2], 1)
+    learner.stage = EXPAND
+    first, _ = learner.layers()
+    first.weight.data[12:] = 0
+    first.weight.data[12, :2] = torch.tensor([0.3, 0.4])
+    first.weight.data[13, 0] = 0.05
+    old = first.weight.data[:12].clone()
+    learner.after_step()
+    assert first.weight.data[12, :2].tolist() == pytest.approx([0.3 * 0.8, 0.4 * 0.8])
+    assert not first.weight.data[13].any()
+    assert torch.equal(first.weight.data[:12], old)
+
+
+def test_the_loss_that_decides_is_the_mean_over_outputs_and_samples(begun, digits_lessons):
+    learner, lesson = begun(), digits_lessons[1]
+    x, y = lesson.train.batch(slice(None))
+    with torch.no_grad():
+        scores = learner.network.scores(learner.network.features(x), learner.active)
+    wanted = torch.stack([y == label for label in lesson.classes], 1).float()
+    chances = scores.sigmoid()
+    expected = -(wanted * chances.log() + (1 - wanted) * (1 - chances).log()).mean()
+    assert learner._loss(lesson) == pytest.approx(expected.item(), rel=1e-5)

@@ -57,3 +57,15 @@ def test_trials_need_validation_data(make, teach, digits_lessons):
 def test_trials_are_never_rewarded_by_test_data(make):
     with pytest.raises(BadSetting, match="stop_on='test' is not possible"):
         make("rcl", stop="patience", stop_on="test")
+
+
+def test_every_trial_begins_with_an_output_layer_of_its_own(make, teach, digits_lessons):
+    learner = teach(make("rcl", trials=2), digits_lessons[:1])
+    next(learner.learn(digits_lessons[1]))
+    learner.network.head.data.fill_(7.0)
+    learner._shape_child([2, 3], 1, 0)
+    first = learner.network.head.data.clone()
+    learner.network.head.data.fill_(7.0)
+    learner._shape_child([2, 3], 1, 1)
+    assert torch.equal(learner.network.head.data, first)
+    assert not (first == 7.0).any()

@@ -76,3 +76,14 @@ def test_left_in_any_round_it_goes_on_to_the_same_bits(make, teach, digits_lesso
         heir.load(snapshot(learner))
         teach(heir, digits_lessons[1:2] if learner.step is not None else [])
         assert same_state(snapshot(heir), snapshot(through))
+
+
+def test_new_units_begin_as_in_the_published_code(make, teach, digits_lessons):
+    """Weights from a normal distribution of deviation 0.01 that is cut at twice that, which leaves 0.88 of it."""
+    learner = teach(make("den"), digits_lessons[:1])
+    learner.widen([40, 0], 1)
+    first, _ = learner.layers()
+    weights = first.weight.data[12:]
+    assert weights.abs().max() <= 0.02
+    assert weights.std().item() == pytest.approx(0.0088, abs=0.0004)
+    assert first.bias.data[12:].tolist() == pytest.approx([0.1] * 40)
