@@ -97,6 +97,18 @@ def test_what_one_task_trains_on_no_task_validates_on(name):
     assert all(not train & validation for train, validation in by_data.values())
 
 
+@pytest.mark.parametrize("name", ["ctrl-minus", "ctrl-long"])
+def test_nor_where_one_dataset_has_several_roles(name):
+    """Roles have other numbers of samples set apart, a dataset has one; the spec, and so every key, says so."""
+    data = toy("one", classes=100, per_class=80, shape=(1, 6, 6))
+    options = {"tasks": 60, "large": 30} if name == "ctrl-long" else {"large": 30, "small": 20}
+    made = stream(name, dataset=[data] * 5, test_samples=3, **options)
+    train = {row for task in made for row in rows(task.train)}
+    assert not train & {row for task in made for row in rows(task.validation)}
+    assert made.spec["set apart"] == "by dataset"
+    assert "set apart" not in make("ctrl-minus").spec
+
+
 @pytest.mark.parametrize("name", ["ctrl-minus", "ctrl-plus"])
 def test_the_last_task_is_the_first_one_with_samples_of_its_own(name):
     made = make(name)

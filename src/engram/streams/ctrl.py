@@ -23,7 +23,7 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.settings import Setting
-from engram.streams.drawn import DATASETS, ROLES, TEST_SAMPLES, Drawn, cast, choose, offsets
+from engram.streams.drawn import DATASETS, TEST_SAMPLES, Drawn, cast, choose, marks, offsets, set_apart
 from engram.streams.plan import Kind, Plan, clip
 from engram.streams.seeding import shuffled
 from engram.streams.source import Source
@@ -71,7 +71,7 @@ def plan(stream: str, sources: Sequence[Source], seed: int, options: Mapping[str
     actors = cast(stream, roles(stream), sources)
     colours = [list(COLOURS)[k] for k in shuffled(len(COLOURS), seed, "colours").tolist()]
     first, *middle, last = table(stream)
-    parts = []
+    apart, parts = set_apart(actors), []
     for row in (first, *middle[: options["middle"]], last):
         role, count = _role(row), _count(row, row is last, options)
         classes = _classes(stream, role, actors[role], seed)
@@ -83,13 +83,13 @@ def plan(stream: str, sources: Sequence[Source], seed: int, options: Mapping[str
             classes=classes[-1:] + classes[:-1] if turned else classes,
             offset=offsets(actors)[role],
             count=count,
-            apart=ROLES[role].apart,
+            apart=apart[role],
             number=int(row["task_id"]),
             test_samples=options["test_samples"],
             colour=COLOURS[colour] if colour else None,
         )
         parts.append(replace(part, name=clip(part.name, f", {part.there} a class")))
-    return Plan(tuple(parts), options)
+    return Plan(tuple(parts), options, marks(actors))
 
 
 def _count(row: Mapping[str, str], is_last: bool, options: Mapping[str, Any]) -> int:

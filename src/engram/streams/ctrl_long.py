@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from engram.datasets import class_names
 from engram.errors import BadSetting
 from engram.settings import Setting
-from engram.streams.drawn import DATASETS, ROLES, TEST_SAMPLES, Drawn, cast, choose, offsets
+from engram.streams.drawn import DATASETS, TEST_SAMPLES, Drawn, cast, choose, marks, offsets, set_apart
 from engram.streams.plan import Kind, Plan, title
 from engram.streams.seeding import drawn, shuffled
 from engram.streams.source import Source
@@ -78,7 +78,7 @@ def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Pl
                 f"stream '{KIND.name}' needs {len(NAMES[role])} classes in the place of {role}, and {source.name} has "
                 f"{source.class_count}; name another dataset"
             )
-    start, parts = offsets(actors), []
+    start, apart, parts = offsets(actors), set_apart(actors), []
     for number, (role, classes, large) in enumerate(draws, start=1):
         part = Drawn(
             name=title(actors[role].name, classes),
@@ -86,13 +86,13 @@ def plan(sources: Sequence[Source], seed: int, options: Mapping[str, Any]) -> Pl
             classes=classes,
             offset=start[role],
             count=options["large"] if large else SMALL,
-            apart=ROLES[role].apart,
+            apart=apart[role],
             number=number,
             test_samples=options["test_samples"],
             copies=options["validation_copies"],
         )
         parts.append(part)
-    return Plan(tuple(parts), options)
+    return Plan(tuple(parts), options, marks(actors))
 
 
 KIND = Kind(

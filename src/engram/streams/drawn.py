@@ -97,6 +97,21 @@ def offsets(sources: Mapping[str, Source]) -> dict[str, int]:
     return found
 
 
+def set_apart(sources: Mapping[str, Source]) -> dict[str, int]:
+    """By role how many samples a class are set apart. Of a dataset with two roles as many in both, so that no task
+    validates on what another is trained on."""
+    by_reference: dict[str, int] = {}
+    for role, source in sources.items():
+        by_reference[source.reference] = max(ROLES[role].apart, by_reference.get(source.reference, 0))
+    return {role: by_reference[source.reference] for role, source in sources.items()}
+
+
+def marks(sources: Mapping[str, Source]) -> dict[str, str]:
+    """What a spec says where a dataset has two roles and not as many samples were set apart in both before."""
+    was = {role: ROLES[role].apart for role in sources}
+    return {} if set_apart(sources) == was else {"set apart": "by dataset"}
+
+
 @dataclass(frozen=True)
 class Drawn(Part):
     """A part of `count` training samples a class and half as many for validation, or all where there are fewer.

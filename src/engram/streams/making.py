@@ -203,6 +203,7 @@ def _spec(kind: Kind, sources: Sequence[Source], seed: int, plan: Plan, version:
         "seed": seed,
         "tasks": len(plan.parts),
         "options": {n: _plain(v) for n, v in plan.options.items() if _is_in_spec(kind, n, v)},
+        **plan.marks,
     }
 
 

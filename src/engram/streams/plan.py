@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -84,10 +84,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """The parts of a stream, and the options that led to them with every default spelled out."""
+    """The parts of a stream, and the options that led to them with every default spelled out. `marks` are in its spec
+    too: what is otherwise than the same options once led to."""
 
     parts: tuple[Part, ...]
     options: Mapping[str, Any]
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
