@@ -232,3 +232,18 @@ def test_one_module_is_none_to_share(make):
 
 def test_what_nobody_looked_at_is_not_noted(make, teach, digits_lessons):
     assert teach(make("mntdp-d", epochs=1), digits_lessons[:1]).notes()["validation"] is None
+
+
+def test_while_it_learns_it_predicts_by_the_candidate_that_is_best_so_far(make, teach, digits_lessons):
+    """Which is what its learning curve is made of."""
+    learner = teach(make("mntdp-d", **{**PATIENT, "look_every": 1}), digits_lessons[:1])
+    x, _ = digits_lessons[1].validation.batch(slice(None))
+    led = set()
+    for step in learner.learn(digits_lessons[1]):
+        if step.done == step.total:
+            break
+        best = max(each.so_far for each in learner.fit.candidates)
+        leaders = [each for each in learner.fit.candidates if each.so_far == best]
+        assert any(torch.equal(learner.predict(x, 1), each.scores(x)) for each in leaders)
+        led.add(leaders[0].plan)
+    assert len(led) > 1
