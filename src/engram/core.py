@@ -293,9 +293,11 @@ class Machine(NamedTuple):
     capability: str  # the processor's instructions that torch uses
     torch: str
     platform: str
+    processor: str = ""  # which it is, where that is known
 
     def __str__(self) -> str:
-        return f"{self.platform} {self.capability} with torch {self.torch}"
+        named = f" ({self.processor})" if self.processor else ""
+        return f"{self.platform} {self.capability}{named} with torch {self.torch}"
 
 
 @dataclass(frozen=True)

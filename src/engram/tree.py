@@ -28,6 +28,7 @@ from engram.learners import create
 from engram.nodes import BITS, Growth, Node, torch_version
 from engram.parts.stopping import looks_at
 from engram.parts.twins import Twins
+from engram.processor import processor
 from engram.settings import Setting
 from engram.streams import rebuild
 
@@ -299,7 +300,7 @@ def this_machine(device: str = "cpu") -> Machine:
     capability = torch.backends.cpu.get_cpu_capability()
     if device.startswith("cuda"):
         capability += f" and {torch.cuda.get_device_name(device)}"
-    return Machine(capability, torch_version(), platform.machine())
+    return Machine(capability, torch_version(), platform.machine(), processor())
 
 
 def stream_of(node: Node) -> Stream:
