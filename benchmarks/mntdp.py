@@ -52,7 +52,7 @@ def lesson(index: int) -> Lesson:
 
 def steps(name: str, network: Blueprint, count: int, tasks: int, is_shared: bool = True) -> Iterator[Any]:
     """Those of the last of so many tasks."""
-    epochs = 1 + count * BATCH // SAMPLES
+    epochs = 1 + 2 * count * BATCH // SAMPLES  # some are in two contests
     learner = create(name, Outline(COLOUR, CLASSES), 0, network, {"batch": BATCH, "epochs": epochs})
     for task in range(tasks - 1):
         for _ in learner.learn(lesson(task)):
