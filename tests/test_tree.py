@@ -19,6 +19,7 @@ from engram.core import State, Step
 from engram.errors import Diverged, Stopped
 from engram.nodes import Node
 from engram.parts.gradient import GradientLearner
+from engram.processor import processor
 from engram.store import Store
 from engram.tree import grow
 
@@ -175,7 +176,7 @@ import sys, torch
 from paths import path_of
 from engram.store import Store
 from engram.tree import grow
-print(*grow(path_of(tasks=1)[0], Store(sys.argv[1])).machine, torch.backends.cpu.get_cpu_capability())
+print(*grow(path_of(tasks=1)[0], Store(sys.argv[1])).machine, torch.backends.cpu.get_cpu_capability(), sep="\\n")
 """
 
 
@@ -184,6 +185,6 @@ def test_a_row_says_which_kind_of_machine_grew_it(capability, tmp_path):
     places = [os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "ATEN_CPU_CAPABILITY": capability, "PYTHONPATH": os.pathsep.join(places)}
     command = [sys.executable, "-c", GROW, str(tmp_path)]
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
-    assert found == [found[3], torch.__version__.split("+")[0], platform.machine(), found[3]]
-    assert found[3] in ("DEFAULT", capability.upper())
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert found == [found[4], torch.__version__.split("+")[0], platform.machine(), processor(), found[4]]
+    assert found[4] in ("DEFAULT", capability.upper())
