@@ -1,5 +1,4 @@
-"""Which processor this is. Libraries choose their ways by more than its instructions: two processors with AVX-512 that
-differ in their caches can round the same training differently."""
+"""Which processor this is: two that both have AVX-512 were seen to round the same training differently."""
 
 from __future__ import annotations
 
@@ -23,11 +22,10 @@ def processor() -> str:
 
 def _on_linux() -> str:
     """As the kernel lists the first one."""
-    lines: list[tuple[str, str]] = []
+    facts: dict[str, str] = {}
     with suppress(OSError):
         first = _LISTED.read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
-        parts = [line.partition(":") for line in first.splitlines()]
-        lines = [(name.strip(), value.strip()) for name, _, value in parts]
-    facts = dict(lines)
+        parts = (line.partition(":") for line in first.splitlines())
+        facts = {name.strip(): value.strip() for name, _, value in parts}
     names = ("vendor_id", "cpu family", "model") if "vendor_id" in facts else ("CPU implementer", "CPU part")
     return " ".join(facts[name] for name in names if name in facts)
