@@ -138,6 +138,28 @@ def test_transfer_is_taken_against_independent_of_the_same_seed():
     assert shown["MB"] == "– / 0.5"  # another network than the paper's
 
 
+def test_learners_with_the_alexnet_are_also_compared_with_independent_that_has_it():
+    names = ("Independent", "Independent *", "MNTDP-D", "MNTDP-D *")
+    found = experiment("table13", only=names)
+    last = dict(zip(names, (0.4, 0.3, 0.6, 0.55)))
+    (table,) = found.shown(answers(found, lambda cell: (0.7, last[cell.model])))
+    at = {column.metric: place for place, column in enumerate(table.columns)}
+    rows = {row.names[0]: row.numbers for row in table.rows}
+    assert {name: round(rows[name][at["transfer"]].mean, 6) for name in names} == dict(zip(names, (0, -0.1, 0.2, 0.15)))
+    own = {name: rows[name][at["transfer_alexnet"]] for name in names}
+    assert own["Independent"] is own["MNTDP-D"] is None
+    assert own["Independent *"].mean == 0
+    assert own["MNTDP-D *"].mean == pytest.approx(0.25)
+    assert {number.published for number in rows["Independent *"] if number} == {None}  # nor is the ResNet's beside it
+    assert rows["MNTDP-D *"][at["transfer"]].published == 0.28
+
+
+@pytest.mark.parametrize("only", [("Independent", "MNTDP-D *"), ("Independent *", "MNTDP-D *")])
+def test_a_second_comparison_needs_both_networks(only):
+    (table,) = experiment("table13").shown(answers(experiment("table13", only=only)))
+    assert "transfer_alexnet" not in [column.metric for column in table.columns]
+
+
 def test_without_independent_there_is_no_transfer():
     found = experiment("table13", only=("Finetune",))
     with pytest.raises(KeyError, match="T of Finetune S-"):

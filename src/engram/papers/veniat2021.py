@@ -111,7 +111,7 @@ class _Cells:
     def cell(self, label: str, model: Entrant, stream: str, instance: int = 1) -> Cell:
         place = STREAMS[stream]
         table, variant = place.table, f"instance {instance}" if instance > 1 else ""
-        beside = {m.column.metric: published(table, label, m) for m in (AVERAGE, FORGETTING, SPEED)}
+        beside = {m.column.metric: published(table, label, m, self.scale.alexnet) for m in (AVERAGE, FORGETTING, SPEED)}
         return Cell(
             " ".join(filter(None, (label, stream, variant))),
             {**self.stream(stream), **self.learner(label, model, stream, instance)},

@@ -14,6 +14,7 @@ from engram.papers.published import printed
 from engram.papers.veniat2021_models import (
     ABLATION,
     ALEXNET,
+    ALEXNET_ALONE,
     FALLS,
     INDEPENDENT,
     STREAM_LEVEL,
@@ -31,10 +32,12 @@ WIDE_HAT = 100.0  # MB: a row of Table 16 is printed without its (Wide), and kno
 
 
 class Pair(NamedTuple):
-    """A run, and that of Independent on the same stream with the same seed."""
+    """A run, and those of Independent on the same stream with the same seed: the one that the paper compares with, and
+    the one with the AlexNet."""
 
     record: Record
     alone: Record | None
+    alexnet: Record | None = None
 
     def against(self, read: Callable[[Record], float], relate: Callable[[float, float], float]) -> float:
         return math.nan if self.alone is None else relate(read(self.record), read(self.alone))
@@ -89,6 +92,10 @@ GAIN = Measure(
     lambda pair: pair.against(last, _difference),
     ("transfer", "delta_T5prime_T5"),
 )
+OWN_GAIN = Measure(
+    Column("transfer_alexnet", "T *", 2, signed=True),
+    lambda pair: math.nan if pair.alexnet is None else last(pair.record) - last(pair.alexnet),
+)
 AVERAGE = Measure(Column("average_accuracy", "A", 2), _metric("average_accuracy"), ("avg_acc",))
 FORGETTING = Measure(Column("forgetting_ctrl", "F", 2), _metric("forgetting_ctrl"), ("forgetting",))
 MEMORY = Measure(Column("megabytes", "MB", 1), lambda pair: megabytes(pair.record), ("mem_mb",))
@@ -105,8 +112,8 @@ SPEED = Measure(Column("lca", "LCA@5", 2), _metric("lca"), ("lca5",))
 
 TOTALS = (AVERAGE, FORGETTING, MEMORY, SIZE, COMPUTE)
 STANDARD = (*TOTALS, SPEED)
-DETAILS = (FIRST, LAST, DELTA, GAIN, *STANDARD)
-UNRELATED = (LAST, GAIN, *STANDARD)  # where the first and the last task have nothing in common
+DETAILS = (FIRST, LAST, DELTA, GAIN, OWN_GAIN, *STANDARD)
+UNRELATED = (LAST, GAIN, OWN_GAIN, *STANDARD)  # where the first and the last task have nothing in common
 
 
 @lru_cache(maxsize=16)
@@ -121,10 +128,11 @@ def published_rows(table: str) -> Mapping[str, Mapping[str, str]]:
     return rows
 
 
-def published(table: str, model: str, measure: Measure) -> float | None:
-    """What the paper prints for a learner. One on the AlexNet that is not printed stands beside its ResNet's."""
+def published(table: str, model: str, measure: Measure, or_resnet: bool = True) -> float | None:
+    """What the paper prints for a learner; `or_resnet`: one with the AlexNet that is not printed stands beside its
+    ResNet's."""
     rows = published_rows(table)
-    ours = _printed(rows.get(model) or rows.get(model.replace(ALEXNET, "", 1)), measure)
+    ours = _printed(rows.get(model) or rows.get(model.replace(ALEXNET, "", int(or_resnet))), measure)
     if ours is None or not measure.share:
         return ours
     alone = _printed(rows[INDEPENDENT], measure)
@@ -147,16 +155,24 @@ def pairs(cells: Cells, model: str, stream: str) -> list[Pair]:
     """The finished runs of a learner on a stream, all instances of it, each beside Independent's."""
     found = []
     for (_, _, variant), answer in ((key, a) for key, a in cells.items() if key[:2] == (model, stream)):
-        names = (INDEPENDENT, INDEPENDENT + ALEXNET)
-        alone = next((cells[name, stream, variant] for name in names if (name, stream, variant) in cells), None)
-        beside = {record.seed: record for record in done(alone.records)} if alone else {}
-        found += [Pair(record, beside.get(record.seed)) for record in done(answer.records)]
+        names = (INDEPENDENT, ALEXNET_ALONE)
+        resnet, alexnet = (_by_seed(cells.get((name, stream, variant))) for name in names)
+        for record in done(answer.records):
+            found.append(Pair(record, (resnet or alexnet).get(record.seed), alexnet.get(record.seed)))
     return found
+
+
+def _by_seed(answer: Answer | None) -> dict[int, Record]:
+    return {record.seed: record for record in done(answer.records)} if answer else {}
+
+
+def _has(cells: Cells, model: str, stream: str) -> bool:
+    return any(key[:2] == (model, stream) for key in cells)
 
 
 def value(cells: Cells, model: str, stream: str, measure: Measure) -> float:
     """The mean over seeds and instances; KeyError where there is no such row, or nothing to compare it with."""
-    if not any(key[:2] == (model, stream) for key in cells):
+    if not _has(cells, model, stream):
         raise KeyError((model, stream))
     found = spread([measure.read(pair) for pair in pairs(cells, model, stream)])["mean"]
     if math.isnan(found):
@@ -168,8 +184,10 @@ def number(
     cells: Cells, model: str, stream: str, measure: Measure, sizes: bool, table: str | None = None
 ) -> Number | None:
     """A cell of the table of a stream, or of another that prints the same. A search that looks at all samples before
-    its first step has no speed of learning."""
-    if not any(key[:2] == (model, stream) for key in cells) or (measure is SPEED and WIDE in model):
+    its first step has no speed of learning; only a learner with the AlexNet is compared with that."""
+    if not _has(cells, model, stream) or (measure is SPEED and WIDE in model):
+        return None
+    if measure is OWN_GAIN and ALEXNET not in model:
         return None
     values = [measure.read(pair) for pair in pairs(cells, model, stream)]
     found = spread(values)
@@ -180,11 +198,12 @@ def _beside(
     cells: Cells, model: str, stream: str, measure: Measure, sizes: bool, table: str | None = None
 ) -> float | None:
     """What was published. Sizes in MB are the paper's only where the networks are; and where ours are compared with
-    Independent on the AlexNet, which the paper does not have, nothing of it stands beside them."""
-    compared = measure in (GAIN, SIZE, COMPUTE)
-    if (measure is MEMORY and not sizes) or (compared and not any(key[:2] == (INDEPENDENT, stream) for key in cells)):
+    Independent on the AlexNet, which the paper does not have, nothing of it stands beside them. Where there are
+    ResNets too, none of those stands beside an AlexNet."""
+    resnets = _has(cells, INDEPENDENT, stream)
+    if (measure is MEMORY and not sizes) or (measure in (GAIN, SIZE, COMPUTE) and not resnets):
         return None
-    return published(table or STREAMS[stream].table, model, measure)
+    return published(table or STREAMS[stream].table, model, measure, or_resnet=not resnets)
 
 
 def stream_table(
@@ -194,12 +213,14 @@ def stream_table(
 
     def shown(answers: Sequence[Answer]) -> list[Table]:
         cells = by_cell(answers)
+        both = _has(cells, INDEPENDENT, stream) and _has(cells, ALEXNET_ALONE, stream)
+        columns = [measure for measure in measures if both or measure is not OWN_GAIN]
         rows = [
-            TableRow((model,), tuple(number(cells, model, stream, measure, sizes, table) for measure in measures))
+            TableRow((model,), tuple(number(cells, model, stream, measure, sizes, table) for measure in columns))
             for model in models(cells)
         ]
         title = f"{_data(answers)}: published / ours"
-        return [Table(("learner",), tuple(measure.column for measure in measures), tuple(rows), title, "pairs")]
+        return [Table(("learner",), tuple(measure.column for measure in columns), tuple(rows), title, "pairs")]
 
     return shown
 
@@ -274,7 +295,7 @@ def ablation_table(answers: Sequence[Answer]) -> list[Table]:
 
 def _fall(cells: Cells, model: str, base: str, stream: str, beside: float | None) -> Number | None:
     """Δ less that of the search as it is, seed by seed."""
-    if not any(key[:2] == (base, stream) for key in cells):
+    if not _has(cells, base, stream):
         return None
     before = {pair.record.seed: DELTA.read(pair) for pair in pairs(cells, base, stream)}
     after = {pair.record.seed: DELTA.read(pair) for pair in pairs(cells, model, stream)}

@@ -54,18 +54,18 @@ SIZES = {
     "paper": "The tier `paper` has the published networks, sizes, grids and three instances of the long stream.",
 }
 GENERAL = (
-    "The classes of a task and their order are drawn by the seed, where the paper has one draw; with the same seed "
-    "S- and S_out have the same first five tasks. T and shares of learners with the AlexNet are taken against "
-    "Independent with the ResNet, as in the paper, or, where no ResNet is trained, against Independent with the "
-    "AlexNet, of which nothing is published. How operations were counted is not published: only shares of "
-    "Independent's can be compared, and ours count what candidates have in common once. Streams are named with the "
-    "datasets that they were made of: tiny-imagenet100-32 stands in for CIFAR-10 and CIFAR-100, svhn-crops for SVHN "
-    "and dtd37 for DTD where those are not to be had, and they have other classes and sizes. Memory counts all that "
-    "is kept, with EWC, Online EWC and ER also what batch normalisation keeps (10 kB with the paper's ResNet), "
-    "which the printed numbers leave out there. Masks of HAT do not harden where an epoch is one batch, as on tasks "
-    "of few samples. The printed memory of EWC on permuted MNIST has one copy less than on other streams, that of "
-    "MNTDP-D with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in Table 18, and the last row of "
-    "Table 16 lacks its “(Wide)”. The released configurations search among more paths on S_in and S_out than the "
+    "The classes of a task and their order are drawn by the seed, where the paper has one draw; with the same seed S-"
+    " and S_out have the same first five tasks. T and shares of learners with the AlexNet are taken against "
+    "Independent with the ResNet, as in the paper; T *, and where no ResNet is trained all of them, against "
+    "Independent with the AlexNet, of which nothing is published. How operations were counted is not published: only "
+    "shares of Independent's can be compared, and ours count what candidates have in common once. Streams are named "
+    "with the datasets that they were made of: tiny-imagenet100-32 stands in for CIFAR-10 and CIFAR-100, svhn-crops "
+    "for SVHN and dtd37 for DTD where those are not to be had, and they have other classes and sizes. Memory counts "
+    "all that is kept, with EWC, Online EWC and ER also what batch normalisation keeps (10 kB with the paper's "
+    "ResNet), which the printed numbers leave out there. Masks of HAT do not harden where an epoch is one batch, as "
+    "on tasks of few samples. The printed memory of EWC on permuted MNIST has one copy less than on other streams, "
+    "that of MNTDP-D with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in Table 18, and the last row"
+    " of Table 16 lacks its “(Wide)”. The released configurations search among more paths on S_in and S_out than the "
     "paper describes; here they are its."
 )
 LONG = (
