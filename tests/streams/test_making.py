@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engram.errors import BadData, BadSetting, UnknownName
+from engram.errors import BadData, BadSetting, DataUnavailable, UnknownName
 from engram.settings import Setting
 from engram.streams import ctrl, from_arrays, kind_of, kinds, making, rebuild, stream, two_tasks
 
@@ -157,6 +157,19 @@ def test_unknown_names(name, message):
     with pytest.raises(UnknownName) as caught:
         stream(name)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["lost.csv", "lost.csv#species", "in/a/lost/folder", "LOST.NPZ"])
+def test_a_path_that_is_not_there_is_not_taken_for_a_misspelt_stream(name):
+    with pytest.raises(DataUnavailable, match=f"there is no file or folder {name.partition('#')[0]}; give the path"):
+        stream(name)
+
+
+def test_a_file_of_samples_is_not_yet_a_stream(tmp_path):
+    path = tmp_path / "flowers.csv"
+    path.write_text("length,species\n1,a\n")
+    with pytest.raises(BadSetting, match=f"has samples, and a stream has tasks; 'split-{path}#species' makes one"):
+        stream(f"{path}#species")
 
 
 @pytest.mark.parametrize("kind", ["incremental", "pair", "concat"])

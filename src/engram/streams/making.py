@@ -11,8 +11,10 @@ from typing import Any
 
 from engram import datasets
 from engram.core import Stream
-from engram.errors import BadData, BadSetting, UnknownName
+from engram.datasets.own_file import address
+from engram.errors import BadData, BadSetting, DataUnavailable, UnknownName
 from engram.own import in_folder, is_place
+from engram.readers.reading import SUFFIXES
 from engram.settings import Setting, resolve
 from engram.streams import ctrl, files, own, two_tasks
 from engram.streams.doubts import say_if_large, say_if_shared, say_if_untested
@@ -160,11 +162,25 @@ def _read_name(name: str, dataset: Any) -> tuple[Kind, Any, str | None]:
     """The kind, and the dataset and the version if the name has them."""
     found = NAME.fullmatch(str(name))
     if found is None:
+        _refuse_path(str(name))
         raise UnknownName("stream", name, _near(str(name)) or KINDS)
     kind = KINDS[found["kind"]]
     if found["dataset"] and dataset is not None:
         raise BadSetting(f"stream '{name}' names its dataset already; leave dataset= out or call it '{kind.name}'")
     return kind, found["dataset"] or dataset, found["version"]
+
+
+def _refuse_path(name: str) -> None:
+    """A file of samples does not say what its tasks are."""
+    path, _ = address(name)
+    if os.sep not in name and path.suffix.lower() not in SUFFIXES:
+        return
+    if os.path.exists(path):
+        raise BadSetting(
+            f"{name} has samples, and a stream has tasks; 'split-{name}' makes one, with a few classes a task, and "
+            "'engram list streams' has other kinds"
+        )
+    raise DataUnavailable(f"there is no file or folder {path}; give the path of an existing one, or a stream's name")
 
 
 def _near(name: str) -> list[str]:
