@@ -199,7 +199,7 @@ def test_the_radar_has_the_best_on_the_rim_and_the_least_memory_too():
     runs = {"Independent": record(0.6, 0.6), "Finetune": record(0.6, 0.7, 0.5, total=100, flops=1000)}
     made = [Answer(cell, (runs.get(cell.model, runs["Independent"]),)) for cell in found.questions]
     drawn = radar(made)
-    places = dict(zip(drawn.axes, zip(*drawn.lines.values(), strict=True), strict=True))
+    places = dict(zip(drawn.axes, zip(*drawn.panels["ResNet"].values(), strict=True), strict=True))
     assert places["memory"] == places["T(S-)"] == (0.0, 1.0, 0.0)
     assert places["FLOPs"] == places["F"] == (1.0, 0.0, 1.0)
     assert found.notes(made) == ()
@@ -208,10 +208,19 @@ def test_the_radar_has_the_best_on_the_rim_and_the_least_memory_too():
     assert found.notes(made[:-1]) == ("No figure: fewer than 3 learners were trained on all of these streams.",)
 
 
+def test_the_radar_has_a_panel_a_network():
+    found = experiment("fig1", only=("Independent", "MNTDP-D", "MNTDP-D *", "HAT * †"))
+    panels = radar(answers(found)).panels
+    assert {network: list(lines) for network, lines in panels.items()} == {
+        "ResNet": ["Independent", "MNTDP-D"],
+        "AlexNet": ["MNTDP-D *", "HAT * †"],
+    }
+
+
 def test_who_lacks_a_stream_is_named_under_the_radar():
     found = experiment("fig1", only=("Independent", "Finetune", "PNN", "ER"))
     made = [answer for answer in answers(found) if (answer.question.model, answer.question.dataset) != ("ER", "S+")]
-    assert list(radar(made).lines) == ["Independent", "Finetune", "PNN"]
+    assert list(radar(made).panels["ResNet"]) == ["Independent", "Finetune", "PNN"]
     assert found.notes(made) == ("Not in the figure, because a stream is missing: ER.",)
 
 

@@ -142,13 +142,14 @@ def test_bars_have_a_panel_for_every_title_and_the_first_label_on_top():
 
 
 def test_a_radar_has_a_closed_line_for_every_label():
-    figure = drawn(Radar(("A", "F", "memory"), {"EWC": (0.0, 0.5, 1.0), "ER": (1.0, 1.0, 0.0)}))
-    (panel,) = figure.axes
+    one = {"EWC": (0.0, 0.5, 1.0), "ER": (1.0, 1.0, 0.0)}
+    panel, other = drawn(Radar(("A", "F", "memory"), {"large": one, "small": {"EWC": (1.0, 1.0, 1.0)}})).axes
+    assert (panel.get_title(), other.get_title()) == ("large", "small")
     lines = {line.get_label(): line.get_ydata() for line in panel.lines}
     assert list(lines["EWC"]) == [0.0, 0.5, 1.0, 0.0]
     assert [label.get_text() for label in panel.get_xticklabels()] == ["A", "F", "memory"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["EWC", "ER"]
-    assert not drawn(Radar((), {})).legends
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["EWC", "ER"]
+    assert drawn(Radar((), {})).axes[0].get_legend() is None
 
 
 def test_paths_have_a_dot_where_a_module_is_new_and_a_panel_for_every_graph():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from engram.metrics import spread
 from engram.papers.cross_table import Cells, by_cell
 from engram.papers.paper import Answer
-from engram.papers.veniat2021_models import STANDARD, STREAMS
+from engram.papers.veniat2021_models import ALEXNET, STANDARD, STREAMS
 from engram.papers.veniat2021_tables import (
     AVERAGE,
     COMPUTE,
@@ -33,17 +33,17 @@ FEWEST = 3  # learners of which it can be said who is best and who is worst
 
 def radar(answers: Sequence[Answer]) -> Radar | None:
     """Figures 1 and 6, of the learners that were trained on all streams that are there. The paper does not say how its
-    axes are normalised: here the worst of the learners that are compared is in the middle and the best on the rim; of
-    memory and operations that is the least, and they are compared by their logarithms."""
+    axes are normalised: here the worst of all learners is in the middle and the best on the rim; of memory and
+    operations that is the least, and they are compared by their logarithms."""
     whole = _whole(answers)
     if len(whole) < FEWEST:
         return None
     axes = list(next(iter(whole.values())))
-    lines = {
-        model: [_place(values[axis], [v[axis] for v in whole.values()]) for axis in axes]
-        for model, values in whole.items()
-    }
-    return Radar(tuple(axes), lines)
+    panels: dict[str, dict[str, list[float]]] = {"ResNet": {}, "AlexNet": {}}
+    for model, values in whole.items():
+        line = [_place(values[axis], [v[axis] for v in whole.values()]) for axis in axes]
+        panels["AlexNet" if ALEXNET in model else "ResNet"][model] = line
+    return Radar(tuple(axes), {network: lines for network, lines in panels.items() if lines})
 
 
 def left_out(answers: Sequence[Answer]) -> list[str]:

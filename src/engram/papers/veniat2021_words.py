@@ -87,6 +87,6 @@ FALL = (
     "and that modules cut in two change nothing (here: the ResNet cut block by block)."
 )
 NORMALISED = (
-    "The worst of the learners is in the middle and the best on the rim, axis by axis; memory and operations by their "
-    "logarithms. The paper does not say how it normalised."
+    "The worst of all learners, of both networks, is in the middle and the best on the rim, axis by axis; memory and "
+    "operations by their logarithms. The paper does not say how it normalised."
 )

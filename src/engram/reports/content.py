@@ -137,10 +137,11 @@ class Bars:
 
 @dataclass(frozen=True)
 class Radar:
-    """Several dimensions at once: for each label a value from 0 (the middle) to 1 (the rim) on every axis."""
+    """Several dimensions at once, a panel a title: for each label a value from 0 (the middle) to 1 (the rim) on every
+    axis."""
 
     axes: tuple[str, ...]
-    lines: Mapping[str, Sequence[float]]
+    panels: Mapping[str, Mapping[str, Sequence[float]]]
 
 
 @dataclass(frozen=True)
