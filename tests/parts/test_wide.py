@@ -245,7 +245,7 @@ def test_who_is_left_behind_was_worse_and_has_cost_what_it_did(make, many):
     assert few.flops() < everyone.flops()
 
 
-LESS = {"finalists": 2, "halving": 2, "look_every": 1, "warm_sources": 2, "iterations": 9}
+LESS = {"finalists": 2, "halving": 2, "halved": "all", "look_every": 1, "warm_sources": 2, "iterations": 9}
 
 
 @pytest.mark.parametrize("left_at", [1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 15, 16])
@@ -264,8 +264,13 @@ def test_a_search_that_left_some_behind_goes_on_to_the_same_bits(left_at, make, 
     assert heir.notes() == expected.notes()
 
 
-@pytest.mark.parametrize("finalists, halving", [(0, 0), (1, 0), (3, 0), (0, 1), (0, 3), (3, 1)])
-def test_what_others_came_to_does_not_change_who_goes_on(finalists, halving, make, many, teach, snapshot, same_state):
+@pytest.mark.parametrize(
+    "finalists, halving, halved",
+    [(0, 0, "all"), (1, 0, "all"), (3, 0, "all"), (0, 1, "beyond"), (0, 1, "all"), (0, 3, "all"), (3, 1, "beyond")],
+)
+def test_what_others_came_to_does_not_change_who_goes_on(
+    finalists, halving, halved, make, many, teach, snapshot, same_state
+):
     """Those that find a twin are compared with the others after as many steps."""
 
     class Shelf(dict):
@@ -275,16 +280,16 @@ def test_what_others_came_to_does_not_change_who_goes_on(finalists, halving, mak
         def keep_twin(self, key, state):
             self[key] = State({name: value.clone() for name, value in state.tensors.items()}, dict(state.plain))
 
-    def searched(finalists, halving, place=None):
-        learner = screening(make, many, finalists=finalists, halving=halving, look_every=1)
+    def searched(finalists, halving, halved, place=None):
+        learner = screening(make, many, finalists=finalists, halving=halving, halved=halved, look_every=1)
         learner.twins = None if place is None else Twins(place, ("here",))
         return teach(learner, many[1:])
 
-    expected = searched(finalists, halving)
-    for other in ((0, 0), (1, 0), (3, 1)):
+    expected = searched(finalists, halving, halved)
+    for other in ((0, 0, "all"), (1, 0, "all"), (3, 1, "beyond"), (3, 1, "all")):
         place = Shelf()
         searched(*other, place)
-        learner = searched(finalists, halving, place)
+        learner = searched(finalists, halving, halved, place)
         assert same_state(snapshot(learner), snapshot(expected))
         assert learner.flops() == expected.flops()
         assert learner.notes() == expected.notes()
@@ -299,12 +304,18 @@ def raced(make, many, **settings):
     return found, learner
 
 
-def test_the_worse_half_of_what_is_not_the_papers_ends_and_half_of_the_rest_later(make, many):
-    (everyone, long), (found, short) = raced(make, many), raced(make, many, halving=1)
+@pytest.mark.parametrize(
+    "halved, steps, spared", [("beyond", [1, 1, 2, 4, 9], {0, 1, 2}), ("all", [1, 1, 1, 2, 2, 4, 9], {0})]
+)
+def test_the_worse_half_ends_and_half_of_the_rest_later(halved, steps, spared, make, many):
+    """Those beyond the paper's, or all but the one that has everything new."""
+    (everyone, long), (found, short) = raced(make, many), raced(make, many, halving=1, halved=halved)
     assert [each.plan for each in found] == [each.plan for each in everyone]
-    rivals = [each for each in found if each.plan.kind != "branch"]
-    assert sorted(each.steps for each in rivals) == [1, 1, 2, 4, 9]
-    assert [each.steps for each in found if each.plan.kind == "branch"] == [9] * 3
+    free = [each for each in found if each.plan.kind == "branch" and each.plan.first in spared]
+    assert [each.plan.first for each in free] == sorted(spared)
+    assert {each.steps for each in free} == {9}
+    rivals = [each for each in found if each not in free]
+    assert sorted(each.steps for each in rivals) == steps
     survivor = max(rivals, key=lambda each: each.steps)
     assert survivor.so_far == max(each.so_far for each in rivals)
     for before, now in zip(everyone, found, strict=True):
@@ -315,7 +326,7 @@ def test_the_worse_half_of_what_is_not_the_papers_ends_and_half_of_the_rest_late
 
 @pytest.mark.parametrize("settings", [{"stop": "no"}, {"look_every": 50}])
 def test_nobody_ends_who_was_not_looked_at(settings, make, many):
-    learner = screening(make, many, iterations=5, halving=1, **settings)
+    learner = screening(make, many, iterations=5, halving=1, halved="all", **settings)
     for _ in learner.learn(many[1]):
         if learner.fit.task is not None:
             found = [each.steps for each in learner.fit.rivals]

@@ -46,8 +46,8 @@ class MntdpD(Modular):
         super().__init__(*args, **settings)
         self.wide = Wide(self._values(Wide), len(self.library.layers))
         values = self._values(Fit) | self._values(Stopping)
-        screening = (self.wide.adapter_rate, self.wide.screen_steps, self.wide.finalists, self.wide.halving)
-        self.fit = Search(self.library, values, *screening)
+        names = ("adapter_rate", "screen_steps", "finalists", "halving", "halved")
+        self.fit = Search(self.library, values, **{name: getattr(self.wide, name) for name in names})
 
     def begin(self, lesson: Lesson) -> None:
         self.check(lesson)

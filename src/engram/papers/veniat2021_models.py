@@ -104,7 +104,7 @@ MODELS: Mapping[str, Entrant] = {
         "mntdp-d",
         {"search": "wide"},
         ("transfer", "long"),
-        own={"long": {"finalists": 8, "warm_sources": 1, "halving": 40}},
+        own={"long": {"finalists": 8, "warm_sources": 1, "halving": 40, "halved": "all"}},
         ours=True,
     ),
 }

@@ -2,8 +2,7 @@
 
 First, where there is something to screen, an adapter is fitted for a few steps before each of several paths; the one
 that gets on best is the source of the plans that wait for it; of many the worse may be left on the way. Then all
-candidates are fitted in lockstep, each until it stops by itself; of those beyond the paper's the worse may be ended
-before.
+candidates are fitted in lockstep, each until it stops by itself; the worse may be ended before.
 """
 
 from __future__ import annotations
@@ -38,10 +37,11 @@ class Search:
         screen_steps: int = 0,
         finalists: int = 0,
         halving: int = 0,
+        halved: str = "beyond",
     ):
         """`values` are the settings of every fit; those of adapters have a rate of their own. See `Wide`."""
         self.library, self.values = library, values
-        self._finalists, self._halving = finalists, halving
+        self._finalists, self._halving, self._halved = finalists, halving, halved
         self._adapting = {**values, "rate": adapter_rate}
         self._screening = {**self._adapting, "stop": "no", "iterations": screen_steps}
         self.stopping = Stopping(values)
@@ -67,8 +67,10 @@ class Search:
 
     @property
     def rivals(self) -> list[TrainedCandidate]:
-        """The trained candidates that the paper does not have."""
-        return [candidate for candidate in self.trained if candidate.plan.kind != "branch"]
+        """The trained candidates of which the worse may be ended: never the network of its own, which is the task's if
+        nothing else helps."""
+        spared = range(1 if self._halved == "all" else len(self.library.layers))
+        return [each for each in self.trained if each.plan.kind != "branch" or each.plan.first not in spared]
 
     @property
     def step(self) -> int | None:

@@ -55,9 +55,16 @@ class Wide:
     )
     halving = setting(
         0,
-        "with stop=patience: of the trained candidates that are not the paper's, the worse half ends after so many "
-        "steps, and half of the others after twice and again after four times as many, until one is left; 0: none does",
+        "with stop=patience: of the trained candidates that are `halved`, the worse half ends after so many steps, and "
+        "half of the others after twice and again after four times as many, until one is left; 0: none does",
         at_least=0,
+        late=True,
+    )
+    halved = setting(
+        "beyond",
+        "which candidates that are: those beyond the paper's, or all but the network of its own, which `independent` "
+        "trains too",
+        choices=("beyond", "all"),
         late=True,
     )
 
