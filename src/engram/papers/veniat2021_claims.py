@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from engram.metrics import spread
-from engram.papers.cross_table import Cells, by_cell
+from engram.papers.cross_table import Cells, Key, by_cell
 from engram.papers.paper import Answer, ByLabel, Claim
 from engram.papers.veniat2021_figures import path_of, reused
 from engram.papers.veniat2021_models import AGAIN, ALEXNET, INDEPENDENT, MODELS, MODULAR, STANDARD, TRANSFER, WIDE
@@ -30,6 +31,7 @@ from engram.papers.veniat2021_tables import (
     transfer_streams,
     value,
 )
+from engram.reports.summary import done
 
 CLAIMING = ("small", "paper")
 SHARE, LITTLE, CLEARLY = 0.8, -0.05, 0.1
@@ -68,6 +70,19 @@ def _mean(cells: Cells, model: str, measure: Measure) -> float:
     if found is None or len(transfer_streams(cells)) < len(TRANSFER):
         raise KeyError(f"{model} on all five streams")
     return found.mean
+
+
+def _same_seeds(cells: Cells, learners: Sequence[str]) -> Cells:
+    """On each stream, of these learners the seeds alone that all of them have: another seed draws other tasks, and who
+    has more of them would be compared on what the others never saw."""
+    compared = {key: answer for key, answer in cells.items() if key[0] in learners}
+    seeds: dict[Key, set[int]] = {key: {r.seed for r in done(answer.records)} for key, answer in compared.items()}
+
+    def shared(key: Key) -> set[int]:
+        return set.intersection(*(own for other, own in seeds.items() if other[1:] == key[1:]))
+
+    narrowed = {k: replace(a, records=tuple(r for r in a.records if r.seed in shared(k))) for k, a in compared.items()}
+    return {**cells, **narrowed}
 
 
 def _possible(cells: Cells, stream: str) -> float:
@@ -123,6 +138,7 @@ def _rivals(cells: Cells, model: str, streams: Sequence[str], network: str) -> l
 def _best_on(cells: Cells, network: str) -> int:
     """On how many streams no other learner is as good as MNTDP-D."""
     others = _rivals(cells, MODULAR, TRANSFER, network)
+    cells = _same_seeds(cells, [MODULAR, *others])
     return sum(
         value(cells, MODULAR, stream, AVERAGE) > max(value(cells, other, stream, AVERAGE) for other in others)
         for stream in TRANSFER
@@ -163,6 +179,7 @@ def _never_forget(cells: Cells) -> bool:
 def _is_best(model: str, stream: str, measure: Measure) -> Callable[[Cells], bool]:
     def holds(cells: Cells) -> bool:
         others = _rivals(cells, model, [stream], ALL)
+        cells = _same_seeds(cells, [model, *others])
         return value(cells, model, stream, measure) >= max(value(cells, other, stream, measure) for other in others)
 
     return holds
@@ -173,8 +190,14 @@ def _in_order(cells: Cells) -> bool:
     there = [model for model in LONG_ORDER if model in models(cells)]
     if len(there) < 3:
         raise KeyError("a third learner")
+    cells = _same_seeds(cells, there)
     means = [value(cells, model, "S_long", AVERAGE) for model in there]
     return all(better > worse for better, worse in pairwise(means))
+
+
+def _is_wider_better(cells: Cells) -> bool:
+    cells = _same_seeds(cells, [WIDE, MODULAR])
+    return _mean(cells, WIDE, AVERAGE) >= _mean(cells, MODULAR, AVERAGE) + 0.02
 
 
 def shares_little(stream: str) -> Claim:
@@ -223,7 +246,7 @@ _BEYOND = (
     _said("F of the wide search is exactly 0", lambda cells: _mean(cells, WIDE, FORGETTING) == 0),
     _said(
         "A of the wide search, mean of five streams, is at least that of MNTDP-D + 0.02",
-        lambda cells: _mean(cells, WIDE, AVERAGE) >= _mean(cells, MODULAR, AVERAGE) + 0.02,
+        _is_wider_better,
     ),
     _said(
         "A of the wide search, mean of five streams, is above the published 0.64 of MNTDP-D",

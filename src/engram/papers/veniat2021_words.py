@@ -72,8 +72,8 @@ LONG = (
     "Mean over instances of the stream and seeds. By its name only: a hundred tasks take their time. The wide search "
     "tries all past paths for ten steps, the better half of them for twenty and a quarter for forty (`finalists=8`), "
     "and begins warm as the nearest one alone (`warm_sources=1`). Of its trained candidates, but for the network of "
-    "its own, the worse half ends after 40 steps, half of the others after 80, and all but one after 160 (`halving=40`,"
-    " `halved=all`)."
+    "its own, the worse half ends after 40 steps, half of the others after 80, and so on until one is left "
+    "(`halving=40`, `halved=all`)."
 )
 BEYOND = (
     "Ours. front: candidates that renew the first modules and keep the later ones, frozen. adapter: a 1 × 1 "
