@@ -27,7 +27,7 @@ WORTH_A_WORD = 1e12  # a number that hardly anybody means
 @dataclass(frozen=True)
 class Setting:
     """One declared setting. `late` says that it has no effect before the second task, so that nodes of the first
-    task are shared by all its values; `lasting` that what is kept has its shape, so that it stays for all tasks;
+    task are shared by all its values; `lasting` that what is kept depends on it, so that it stays for all tasks;
     `revised` has values that came to mean something else, and how often: part of the keys of nodes and runs."""
 
     default: Any

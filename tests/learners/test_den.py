@@ -141,12 +141,20 @@ def begun(make, teach, digits_lessons):
 
 
 def test_the_rate_falls_after_every_epoch(make, digits_lessons):
-    learner, rates = make("den", epochs=3, rate=0.01, rate_decay=0.5), []
-    for step in learner.learn(digits_lessons[0]):
-        if step.done:
-            rates.append(learner.optimiser.rate)
-    per_epoch = len(rates) // 3
-    assert rates == pytest.approx([0.01] * per_epoch + [0.005] * per_epoch + [0.0025] * per_epoch)
+    rates = {
+        schedule: [
+            learner.optimiser.rate
+            for learner in [make("den", epochs=3, rate=0.01, rate_decay=0.5, schedule=schedule)]
+            for step in learner.learn(digits_lessons[0])
+            if step.done
+        ]
+        for schedule in ("constant", "linear")
+    }
+    count = len(rates["constant"])
+    per_epoch = count // 3
+    falling = [0.01] * per_epoch + [0.005] * per_epoch + [0.0025] * per_epoch
+    assert rates["constant"] == pytest.approx(falling)
+    assert rates["linear"] == pytest.approx([rate * (1 - step / count) for step, rate in enumerate(falling)])
 
 
 def test_what_pulls_at_a_retrained_weight_by_hand(begun):

@@ -120,6 +120,7 @@ def test_the_size_is_the_number_of_nodes_grown(name):
         ("slda", "map", ["plain", "waves"]),
         ("ridge", "filters", [8, 16]),
         ("slda", "width", [2.0, 0.2]),
+        ("hat", "s_max", [1, 400]),
     ],
 )
 def test_what_a_state_has_the_shape_of_is_not_chosen_task_by_task(learner, setting, values):

@@ -46,6 +46,7 @@ class DEN(Growing):
 
     epochs = replace(Growing.epochs, default=20)  # 4,300 steps of 256 samples of MNIST
     batch = replace(Growing.batch, default=256)
+    schedule = replace(Growing.schedule, revised=(("linear", 1),))  # it had no effect beside `rate_decay`
     rate_decay = setting(0.95, "what the rate is multiplied by after every epoch", above=0, at_most=1)
     l1 = setting(
         1e-5, "what every weight comes nearer to zero by in a step of the first task and of a new head", at_least=0
@@ -107,7 +108,8 @@ class DEN(Growing):
     # A step.
 
     def before_step(self, x: Tensor, y: Tensor) -> None:
-        self.optimiser.rate = self.rate * self.rate_decay ** ((self.step or 0) // self.steps_per_epoch())
+        scheduled = self.rate if self.schedule == "constant" else self.optimiser.rate
+        self.optimiser.rate = scheduled * self.rate_decay ** ((self.step or 0) // self.steps_per_epoch())
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         scores = self.network.training_scores(x, self.active)

@@ -44,7 +44,8 @@ class HAT(PartlyPrivate):
     trunk = "finetune"  # withdraws the settings: the trunk is shared unit by unit
     freeze_bn_stats = False
 
-    s_max = setting(400.0, "hardness of the masks in the end", at_least=1)
+    # of all tasks, because masks of earlier ones are read with it too
+    s_max = setting(400.0, "hardness of the masks in the end", at_least=1, lasting=True)
     sparsity = setting(0.75, "weight of the share of free units that a task takes", at_least=0)
     strict = setting(
         False,

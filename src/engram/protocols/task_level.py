@@ -19,8 +19,8 @@ class TaskLevel(Protocol):
         for name, setting in learner_settings(learner).items():
             if setting.lasting and tasks > 1 and len({str(settings[name]) for settings in grid}) > 1:
                 raise BadSetting(
-                    f"{name} cannot be chosen task by task, because what learner '{learner}' keeps has its shape; give "
-                    "it one value, or choose with --protocol stream-level"
+                    f"{name} cannot be chosen task by task, because what learner '{learner}' keeps of earlier "
+                    "tasks depends on it; give it one value, or choose with --protocol stream-level"
                 )
 
     def policy(self, roots: Sequence[Node], tasks: int, grid: Grid, measuring: Measuring = PLAIN) -> Policy:
