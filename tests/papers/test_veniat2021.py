@@ -366,6 +366,21 @@ def test_the_alexnet_tier_has_one_network_and_compares_with_it():
     shown = dict(zip(*[full(found.tables(answers(found))[0])[k] for k in (0, 2)], strict=True))
     assert shown["A"].startswith("0.63 / ")
     assert (shown["T"], shown["memory / Indep."]) == ("– / +0.00", "– / 1.00")  # the paper has no such Independent
+    header, alone, modular = full(found.tables(answers(found))[0])
+    size = header.index("MB")
+    assert (alone[size].partition(" /")[0], modular[size].partition(" /")[0]) == ("–", "130.2")
+
+
+def test_figure_3_has_both_streams_each_under_its_own_name():
+    found = experiment("fig3", only=("Independent", "DEN †"))
+    made = [replace(a, records=tuple(replace(r, stream=a.question.dataset) for r in a.records)) for a in answers(found)]
+    assert [table.title for table in found.tables(made)] == ["pMNIST: published / ours", "CIFAR-100: published / ours"]
+    assert [[row.names for row in table.rows] for table in found.tables(made)] == [
+        [("Independent",), ("DEN †",)],
+        [("Independent",)],
+    ]
+    rows = [("pMNIST", "Independent"), ("pMNIST", "DEN †"), ("CIFAR-100", "Independent")]
+    assert [row.names for row in found.data(made).rows] == rows
 
 
 def test_a_precision_is_for_rows_whose_networks_have_a_choice():

@@ -52,7 +52,7 @@ from engram.papers.veniat2021_tables import (
 )
 from engram.papers.veniat2021_tables import STANDARD as STANDARD_COLUMNS
 from engram.papers.veniat2021_words import BEYOND, FALL, LONG, NORMALISED, about, caveats
-from engram.reports.content import Column, Table
+from engram.reports.content import Column, Table, TableRow
 from engram.streams import ctrl, ctrl_long
 
 BATCHES = tuple(range(6))  # of LCA@5
@@ -232,13 +232,24 @@ def _standard(cells: _Cells) -> list[Experiment]:
     by_name: dict[str, Any] = {"ours": cells.tier in ("small", "alexnet")}
     each = [_of_stream(cells, stream, STANDARD_COLUMNS, **by_name) for stream in STANDARD]
     asked = cells.of(*STANDARD)
-    return [*each, view("fig3", "Figure 3: standard streams", questions=asked, shown=_both, figure=bars, **by_name)]
+    title = "Figure 3: standard streams"
+    return [*each, view("fig3", title, questions=asked, shown=_both, whole=_joined, figure=bars, **by_name)]
+
+
+def _each(answers: Sequence[Answer]) -> dict[str, Table]:
+    """The table of each standard stream, as far as they were asked for."""
+    own = {s: [a for (_, stream, _), a in by_cell(answers).items() if stream == s] for s in STANDARD}
+    return {s: stream_table(s, TOTALS, False)(found)[0] for s, found in own.items() if found}
 
 
 def _both(answers: Sequence[Answer]) -> list[Table]:
-    """The two standard streams, as far as they were asked for."""
-    there = {stream for _, stream, _ in by_cell(answers)}
-    return [table for s in STANDARD if s in there for table in stream_table(s, TOTALS, False)(answers)]
+    return list(_each(answers).values())
+
+
+def _joined(answers: Sequence[Answer]) -> Table:
+    """Both as one, with a column that says which."""
+    rows = [TableRow((s, *row.names), row.numbers) for s, table in _each(answers).items() for row in table.rows]
+    return Table(("stream", "learner"), tuple(measure.column for measure in TOTALS), tuple(rows))
 
 
 def _long(cells: _Cells) -> list[Experiment]:

@@ -199,11 +199,11 @@ def _beside(
 ) -> float | None:
     """What was published. Sizes in MB are the paper's only where the networks are; and where ours are compared with
     Independent on the AlexNet, which the paper does not have, nothing of it stands beside them. Where there are
-    ResNets too, none of those stands beside an AlexNet."""
+    ResNets too, none of those stands beside an AlexNet; and never their sizes."""
     resnets = _has(cells, INDEPENDENT, stream)
     if (measure is MEMORY and not sizes) or (measure in (GAIN, SIZE, COMPUTE) and not resnets):
         return None
-    return published(table or STREAMS[stream].table, model, measure, or_resnet=not resnets)
+    return published(table or STREAMS[stream].table, model, measure, or_resnet=not resnets and measure is not MEMORY)
 
 
 def stream_table(
