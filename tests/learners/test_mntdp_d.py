@@ -207,11 +207,19 @@ def test_samples_of_another_shape_are_refused(make, teach, digits_lessons):
         teach(learner, [Lesson("wide", 1, (0, 1), flat, flat)])
 
 
-def test_a_library_beyond_its_limit_is_refused_before_anything_is_trained(make, teach, digits_lessons):
+@pytest.mark.parametrize("insisted", [None, "1000000000"])
+def test_a_library_beyond_its_limit_is_refused_before_anything_is_trained(
+    insisted, make, teach, digits_lessons, monkeypatch
+):
+    """Whatever else is allowed to take memory."""
     learner = make("mntdp-d", network=Blueprint.of("mlp", widths="1800"), epochs=1, most_megabytes=1)
     teach(learner, digits_lessons[:1])
     learner.library.add(7, (), learner.library.fresh(0, torch.zeros(2, 1801)))
-    with pytest.raises(TooLarge, match=r"library with new modules for task 2 .* 1 MB is allowed; raise most_megabytes"):
+    if insisted:
+        monkeypatch.setenv("ENGRAM_MAX_BYTES", insisted)
+    with pytest.raises(
+        TooLarge, match=r"new modules for task 2 .* most_megabytes=1 allows 1 MB; raise it, or give it 0"
+    ):
         teach(learner, digits_lessons[1:2])
     assert learner.step is None
 

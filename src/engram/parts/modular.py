@@ -11,7 +11,7 @@ from torch import Tensor
 
 from engram import memory
 from engram.core import Lesson, Outline, Split, State, pick
-from engram.errors import BadData
+from engram.errors import BadData, TooLarge
 from engram.networks import Blueprint
 from engram.parts.candidates import Recipe
 from engram.parts.gradient import GradientLearner
@@ -77,8 +77,13 @@ class Modular(GradientLearner):
                 "least two training samples, of which one can be held out (validation=0.1)"
             )
         needed = self.library.bytes + 4 * self.library.new_parameters(0, len(lesson.classes))
-        most = self.most_megabytes * 10**6 or None
-        memory.require(needed, f"the module library with new modules for {name}", "raise most_megabytes", most)
+        what, most = f"the module library with new modules for {name}", self.most_megabytes * 10**6
+        if 0 < most < needed:
+            raise TooLarge(
+                f"{what} would take {memory.shown(needed)}, and most_megabytes={self.most_megabytes} allows "
+                f"{memory.shown(most)}; raise it, or give it 0, which is no limit"
+            )
+        memory.require(needed, what, "use a smaller network")
 
     def past_paths(self) -> list[Path]:
         """Every distinct one, the newest first: of equally good ones it is chosen."""
