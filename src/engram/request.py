@@ -14,7 +14,7 @@ from typing import Any
 from engram.core import Learner, Outline, Stream
 from engram.errors import BadSetting, UnknownName
 from engram.learners import LEARNERS, create, learner_class, learner_settings, look_ahead
-from engram.networks import NETWORKS, Blueprint, find_device, network_class
+from engram.networks import NETWORKS, Blueprint, find_device, network_class, refuse_if_of_others
 from engram.nodes import Node
 from engram.offline import IDEALS
 from engram.protocols import Measuring, Protocol, grid_of, protocol, protocol_class, read_evaluate
@@ -112,6 +112,7 @@ def _check_names(learner: str, given: Mapping[str, Any], owners: Sequence[Mappin
     known = {name for owner in owners for name in owner}
     for name in given:
         if name not in known:
+            refuse_if_of_others(name, known)
             raise UnknownName(
                 f"setting of learner '{learner}', its network, its stream or its protocol called", name, known
             )

@@ -23,7 +23,7 @@ from engram.errors import BadSetting, UnknownName
 from engram.floors import FLOORS, floors_beside, training_of
 from engram.learners import LEARNERS, learner_settings
 from engram.metrics import METRICS
-from engram.networks import NETWORKS, network_class
+from engram.networks import NETWORKS, network_class, refuse_if_of_others
 from engram.protocols import grid_of, protocol_class
 from engram.request import Request
 from engram.runs import Run
@@ -146,6 +146,7 @@ class Study:
         known = {name for stream in self.streams for who in self.names for name in self.known_to(who, stream)}
         for name in self.settings:
             if name not in known:
+                refuse_if_of_others(name, known)
                 raise UnknownName(
                     f"setting of {' or '.join(self.names)}, network, stream or protocol called", name, known
                 )

@@ -174,7 +174,7 @@ def test_a_file_of_samples_is_not_yet_a_stream(tmp_path):
 
 @pytest.mark.parametrize("kind", ["incremental", "pair", "concat"])
 def test_unknown_options(kind):
-    with pytest.raises(UnknownName, match=f"no setting of stream '{kind}' called 'tasks'"):
+    with pytest.raises(BadSetting, match=f"tasks=3 is not possible: stream '{kind}' says itself which tasks it has"):
         stream(kind, dataset=[toy(), toy()] if kind == "concat" else toy(), tasks=3)
 
 

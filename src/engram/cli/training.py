@@ -97,13 +97,13 @@ def paper(
         str | None, typer.Option("--dataset", metavar="NAME", help="Another dataset than the tier's own.")
     ] = None,
     only: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--only",
             metavar="ROW,ROW,..",
             help="Only rows with these names, or with these words in them, as 'fc d5-5a'.",
         ),
-    ] = "",
+    ] = None,
     seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,N-N,..", help="The paper's by default.")] = None,
     write: Annotated[
         str, typer.Option("--write", metavar="DIR", help="Put the page, the tables and the figures into this folder.")
@@ -126,7 +126,9 @@ def paper(
 
     check_folder("--write", write)
     found = find(name)
-    rows = [text for text in only.split(",") if text.strip()]
+    rows = [text for text in (only or "").split(",") if text.strip()]
+    if only is not None and not rows:
+        raise BadSetting(f"--only '{only}' names no row; name one, or leave it out for all")
     experiments = found.find(experiment, tier, dataset, rows, precision or "")
     numbers_ = found.seeds_of(tier) if seeds is None else seed_list(seeds)
     asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]

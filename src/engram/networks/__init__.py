@@ -5,13 +5,15 @@ The registry is the folder: a trunk here that has a `name` is a network. Adding 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
 import torch
 
+from engram.errors import BadSetting
 from engram.networks.devices import find_device
 from engram.networks.flat import FREEZE_BN_STATS, HEAD, FlatNetwork, Outputs, head_scores
 from engram.networks.module import Module, adopt, is_network
@@ -41,11 +43,23 @@ __all__ = [
     "find_device",
     "head_scores",
     "network_class",
+    "refuse_if_of_others",
 ]
+NEARLY = 0.8  # how alike two names are of which one is taken for a slip of the other
 
 
 def network_class(name: str) -> type[Trunk]:
     return NETWORKS[name]
+
+
+def refuse_if_of_others(setting: str, known: Iterable[str]) -> None:
+    """Say of a setting that is not `known` which networks have it, unless it is nearly the name of one that is."""
+    networks = [name for name, network in _library().items() if setting in declared(network)]
+    if networks and not difflib.get_close_matches(setting, known, n=1, cutoff=NEARLY):
+        raise BadSetting(
+            f"{setting} is a setting of {', '.join(sorted(networks))}, and not of the network here; choose one of "
+            "these, or leave it out"
+        )
 
 
 @dataclass(frozen=True)

@@ -69,5 +69,5 @@ class Gates:
 def _unmaskable(trunk: Trunk, found: str) -> BadSetting:
     return BadSetting(
         f"units of network '{trunk.name}' cannot be masked: it has {found}, and only chains of full and convolutional "
-        "layers have units that can be; use mlp or ctrl-alexnet"
+        "layers have units that can be; use ctrl-alexnet, or mlp with another activation than lwta"
     )

@@ -41,7 +41,9 @@ class Stopping:
         choices=("validation", "test"),
     )
     patience = setting(300, "steps without a rise of validation accuracy after which a task ends", at_least=1)
-    patience_epochs = setting(0, "epochs without such a rise that a task is given at least", at_least=0)
+    patience_epochs = setting(
+        0, "epochs without a rise of validation accuracy that a task is given at least", at_least=0
+    )
     look_every = setting(0, "steps between two looks at validation accuracy; 0 is an epoch", at_least=0)
     look_early = setting(
         False, f"also look after {', '.join(map(str, EARLY[:-1]))} and {EARLY[-1]} steps (Veniat et al. 2021)"

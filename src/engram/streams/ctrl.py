@@ -44,8 +44,8 @@ OPTIONS = {
     "datasets": DATASETS,
     "middle": Setting(4, "most tasks between the first and the last", at_least=0, at_most=4),
     "large": Setting(LARGE, "training samples a class of the large task; half as many for validation", at_least=1),
-    "small": Setting(SMALL, "the same of the small tasks", at_least=1),
-    "probe": Setting(0, "the same of the last task (0: as in the paper)", at_least=0),
+    "small": Setting(SMALL, "training samples a class of the other tasks; half as many for validation", at_least=1),
+    "probe": Setting(0, "training samples a class of the last task (0: as in the paper)", at_least=0),
     "test_samples": TEST_SAMPLES,
 }
 

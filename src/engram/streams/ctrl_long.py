@@ -1,7 +1,8 @@
 """The long stream of CTrL (Veniat et al. 2021, Tables 5 and 6): a hundred tasks of five classes, large ones ever rarer.
 
 Instance 1 is the published one. Others, and what comes after its hundredth task, are drawn by the paper's law: a
-dataset, five of its classes, and whether the task is large, each with equal chances (of the sizes see `_is_large`).
+dataset and five of its classes, each with equal chances, and whether the task is large: of the first 33 one in two is,
+of the next 33 one in four, and of the others none.
 Labels and the numbers of classes are those of `ctrl`.
 """
 

@@ -89,6 +89,9 @@ def stream(
     if is_files(name) and dataset is None:
         return files.from_files(str(name), seed=SEED.parse("seed", seed), tasks=tasks, **options)
     kind, dataset, version = _read_name(str(name), dataset)
+    if tasks is not None and "tasks" not in kind.options:
+        fewer = "middle=N leaves some out" if "middle" in kind.options else "leave it out"
+        raise BadSetting(f"tasks={tasks} is not possible: stream '{kind.name}' says itself which tasks it has; {fewer}")
     given = options if tasks is None else {"tasks": tasks, **options}
     values = resolve(f"stream '{kind.name}'", kind.options, given)
     sources = [open_source(reference) for reference in _references(kind, dataset, values)]
@@ -197,6 +200,8 @@ def _references(kind: Kind, dataset: Any, values: Mapping[str, Any]) -> list[Any
         raise BadSetting(f"datasets={chosen} came with another dataset; give only one of the two")
     given = chosen if dataset is None else dataset
     if isinstance(given, str) and not given:
+        if kind.choose is not None:
+            raise BadSetting(f"stream '{kind.name}' is made of datasets; name them, or say datasets=available")
         raise BadSetting(
             f"stream '{kind.name}' needs a dataset; name one, for example '{kind.name}-{EXAMPLE[kind.many]}'"
         )
