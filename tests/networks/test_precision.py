@@ -9,7 +9,7 @@ import torch
 
 import engram
 from engram.core import Lesson, Outline, Split
-from engram.errors import UnknownName
+from engram.errors import BadSetting
 from engram.learners import create
 from engram.networks import Blueprint
 from engram.nodes import Node
@@ -83,5 +83,5 @@ def test_a_path_computes_what_the_network_computed_that_it_was_made_from(name):
 
 
 def test_a_network_without_it_says_so():
-    with pytest.raises(UnknownName, match="precision"):
+    with pytest.raises(BadSetting, match="precision is a setting of ctrl-alexnet, ctrl-resnet, .* not of the network"):
         engram.run("split-digits", "finetune", tasks=1, precision="bf16")
