@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import isnan, nan
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from engram.core import Cost, Curve, Row
 from engram.record import Record
@@ -143,13 +144,27 @@ def test_bars_have_a_panel_for_every_title_and_the_first_label_on_top():
 
 def test_a_radar_has_a_closed_line_for_every_label():
     one = {"EWC": (0.0, 0.5, 1.0), "ER": (1.0, 1.0, 0.0)}
-    panel, other = drawn(Radar(("A", "F", "memory"), {"large": one, "small": {"EWC": (1.0, 1.0, 1.0)}})).axes
-    assert (panel.get_title(), other.get_title()) == ("large", "small")
+    figure = drawn(Radar(("A", "F", "memory"), {"large": one, "small": {"EWC": (1.0, 1.0, 1.0)}}))
+    assert [half.get_suptitle() for half in figure.subfigs] == ["large", "small"]
+    panel, half = figure.axes[0], figure.subfigs[0]
     lines = {line.get_label(): line.get_ydata() for line in panel.lines}
     assert list(lines["EWC"]) == [0.0, 0.5, 1.0, 0.0]
     assert [label.get_text() for label in panel.get_xticklabels()] == ["A", "F", "memory"]
-    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["EWC", "ER"]
-    assert drawn(Radar((), {})).axes[0].get_legend() is None
+    assert words(half.legends[0]) == ["EWC", "ER"]
+    assert not drawn(Radar((), {})).axes
+
+
+def test_nothing_of_a_radar_with_many_labels_is_cut_off():
+    lines = {f"a learner with a long name {k}": (0.5, 0.5, 1.0) for k in range(16)}
+    figure = drawn(Radar(("A", "F", "memory"), {"ResNet": lines, "AlexNet": {"HAT": (1.0, 1.0, 1.0)}}))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    parts = [part for half in figure.subfigs for part in (*half.legends, *half.texts, *half.axes[0].get_xticklabels())]
+    assert len(parts) == 2 + 2 + 6
+    for part in parts:
+        box = part.get_window_extent(canvas.get_renderer())
+        assert box.y0 >= 0
+        assert box.y1 <= figure.bbox.height
 
 
 def test_paths_have_a_dot_where_a_module_is_new_and_a_panel_for_every_graph():

@@ -36,21 +36,21 @@ def draw_radar(content: Radar) -> Any:
     from matplotlib.figure import Figure
 
     count = max(len(content.panels), 1)
-    figure = Figure(figsize=(5.8 * count, 6.6), layout="constrained")
-    panels = figure.subplots(1, count, squeeze=False, subplot_kw={"projection": "polar"})[0]
+    figure = Figure(figsize=(5.8 * count, 7), layout="constrained")
+    halves = figure.subfigures(1, count, squeeze=False)[0]
     angles = [2 * math.pi * k / max(len(content.axes), 1) for k in range(len(content.axes))]
-    for (title, lines), panel in zip(content.panels.items(), panels, strict=False):
+    for (title, lines), half in zip(content.panels.items(), halves, strict=False):
+        panel: Any = half.add_subplot(projection="polar")
         for place, (label, values) in enumerate(lines.items()):
             style = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--", "markersize": 3}
             marker = MARKERS[place % len(MARKERS)]
             panel.plot([*angles, *angles[:1]], [*values, *values[:1]], marker=marker, label=label, **style)
-        panel.set_title(harmless(title), fontsize=9, parse_math=False)
+        half.suptitle(harmless(title), fontsize=10, parse_math=False)
         panel.set_xticks(angles, content.axes, fontsize=8)
         panel.set_ylim(0, 1.02)
         panel.set_yticks([0, 0.5, 1], ["worst", "", "best"], fontsize=7)
         if lines:
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07), "ncols": 3}
-            panel.legend(fontsize=7, frameon=False, handlelength=3, **below)
+            half.legend(fontsize=7, frameon=False, handlelength=3, loc="outside lower center", ncols=3)
     return figure
 
 
