@@ -141,6 +141,20 @@ def test_a_mask_lies_in_memory_as_the_batch_does():
     assert dropout.mask(images[:, :, ::2]).shape == (2, 3, 2, 5)  # of which every other row is there
 
 
+@pytest.mark.parametrize("rate", [0.2, 0.4, 0.5])
+def test_a_mask_in_bf16_keeps_what_the_one_in_float32_keeps(rate):
+    dropout, images = Dropout(rate), torch.ones(4, 8, 15, 15).contiguous(memory_format=torch.channels_last)
+    masks = []
+    for precision in (torch.float32, torch.bfloat16, torch.bfloat16):
+        dropout.generator = torch.Generator().manual_seed(0)
+        masks.append(dropout.mask(images.to(precision)))
+    whole, half, again = masks
+    assert half.dtype == torch.bfloat16
+    assert half.stride() == whole.stride()
+    assert torch.equal(half, whole.to(torch.bfloat16))
+    assert torch.equal(half, again)  # which was drawn into the same memory
+
+
 def test_dropout_without_a_generator_is_an_error():
     with pytest.raises(RuntimeError, match="reseed"):
         Dropout(0.5).train()(torch.ones(3))

@@ -21,7 +21,8 @@ PRECISION = setting(
     FLOAT32,
     "of products and convolutions: float32, or bf16 (bfloat16 by torch's autocast; weights and outputs stay float32)",
     choices=(FLOAT32, BF16),
-    revised=((BF16, 1),),  # frozen modules of a library had float32 between them
+    # frozen modules of a library had float32 between them; masks were drawn with numbers rounded to bfloat16
+    revised=((BF16, 2),),
 )
 """For networks of convolutions, which are faster by it where the processor has such instructions."""
 
@@ -34,6 +35,8 @@ class Dropout(nn.Module):
         self.rate = rate
         self.generator: torch.Generator | None = None
         self._least_kept = round(rate * 2**16) - 2**15
+        kept = torch.tensor(1 / (1 - rate), dtype=torch.bfloat16, device="cpu")
+        self._half = int(kept.view(torch.int16))  # its bits
         self._draws = self._lots = torch.empty(0, dtype=torch.int64)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -46,9 +49,11 @@ class Dropout(nn.Module):
             return None
         if self.generator is None:
             raise RuntimeError("a network with dropout is trained without a generator; call Trunk.reseed first")
+        lots = self._draw_lots(x, self.generator).to(x.device)
+        if x.dtype == torch.bfloat16:  # as wide as the lots: never converted, in half the time
+            return lots.ge_(self._least_kept).mul(self._half).view(x.dtype)
         # as floats, which hold them exactly and are compared faster than integers
-        lots = self._draw_lots(x, self.generator).to(x.device, x.dtype)
-        return lots.ge_(self._least_kept).mul_(1 / (1 - self.rate))
+        return lots.to(x.dtype).ge_(self._least_kept).mul_(1 / (1 - self.rate))
 
     def _draw_lots(self, x: Tensor, source: torch.Generator) -> Tensor:
         """Random numbers of 16 bits, four from one draw of 64: `bernoulli_` takes one for each, and half the time of a
