@@ -78,6 +78,21 @@ def test_a_reservoir_fills_its_places_first_and_counts_samples_once():
     assert len(made.row) == 10
 
 
+def test_a_reservoir_counts_only_what_came():
+    """A task may end before all of its samples were seen: those of the next one have the same chances nevertheless."""
+    kept = torch.zeros(2)
+    for seed in range(200):
+        made = replay("reservoir", memory=5, counts=(500, 500))
+        feed(made, range(50), [4, 2] * 25, seed=seed)
+        made.finish(1000)
+        assert made.seen == made.different == 50
+        made.attend(1, ROWS, (500, 500))
+        feed(made, range(50, 150), [4, 2] * 50, seed=1000 + seed)
+        kept += torch.bincount(made.task.long(), minlength=2)
+    assert kept.sum() == 2000
+    assert kept[0] / 2000 == pytest.approx(50 / 150, abs=0.03)  # three standard errors
+
+
 def test_samples_of_other_tasks_are_drawn_and_no_more_than_there_are():
     made = replay()
     draw = torch.Generator().manual_seed(0)

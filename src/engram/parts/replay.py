@@ -27,6 +27,7 @@ class Replay:
         "ring",
         "what is kept: the last samples of every class (ring), or all that were seen with equal chances (reservoir)",
         choices=("ring", "reservoir"),
+        revised=(("reservoir", 1),),  # samples that a task had and never saw were counted as seen
     )
 
     def __init__(self, values: Mapping[str, Any], shape: tuple[int, ...], device: torch.device | str = "cpu"):
@@ -34,7 +35,7 @@ class Replay:
         self.x = torch.empty(0, *shape, device=device)
         self.row, self.task = (torch.empty(0, dtype=torch.int32, device=device) for _ in range(2))
         self.came: list[int] = []  # of a ring: how many samples of each class of the present task came so far
-        self.seen = self.different = 0  # of a reservoir: samples so far, and how many of them are not the same again
+        self.seen = self.different = 0  # samples so far, and how many of them are not the same again
 
     def make_room(self, counts: Sequence[int]) -> None:
         """For a task that has so many training samples of each of its classes: no more than there are samples."""
@@ -66,6 +67,7 @@ class Replay:
         if not len(self.row):
             return
         which, places = self._ring(rows.cpu()) if self.buffer == "ring" else self._reservoir(len(rows), draw)
+        self.seen += len(rows)
         places = places.to(self.x.device)
         self.x.index_copy_(0, places, pick(x, which))
         self.row.index_copy_(0, places, pick(rows, which).int())
@@ -87,13 +89,12 @@ class Replay:
         numbers = torch.arange(self.seen, self.seen + count, dtype=torch.float64) + 1
         lots = (torch.rand(count, generator=draw, dtype=torch.float64) * numbers).long()
         lots[: size - filled] = torch.arange(filled, min(size, filled + count))
-        self.seen += count
         last = {place: sample for sample, place in enumerate(lots.tolist()) if place < size}  # the later one stays
         return torch.tensor(list(last.values()), dtype=torch.long), torch.tensor(list(last), dtype=torch.long)
 
     def finish(self, samples: int) -> None:
-        """A task of so many training samples has ended: they count once, however often they came."""
-        self.different += samples
+        """A task of so many training samples has ended: those that came count once, however often they did."""
+        self.different += min(samples, self.seen - self.different)
         self.seen = self.different
 
     def tensors(self) -> dict[str, Tensor]:
