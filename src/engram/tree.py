@@ -160,7 +160,8 @@ def _twins(node: Node, store: Keeper) -> Twins | None:
     to be trained."""
     if node.last.every:
         return None
-    return Twins(store, (BITS, *this_machine(node.network.device)), max(node.last.curve, default=0))
+    machine = *this_machine(node.network.device), *node.network.elsewhere
+    return Twins(store, (BITS, *machine), max(node.last.curve, default=0))
 
 
 def lesson_of(stream: Stream, growth: Growth) -> Lesson:

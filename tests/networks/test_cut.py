@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 from by_hand import images
+from torch import nn
 
 from engram.errors import BadSetting
-from engram.networks import Blueprint, FlatNetwork
+from engram.networks import NETWORKS, Blueprint, FlatNetwork
 from engram.networks.cut import into_modules, only
 
 SHAPE = (3, 32, 32)
@@ -45,6 +46,36 @@ def test_parts_one_after_another_are_the_whole(blueprint):
         assert torch.equal(torch.cat([first.theta, last.theta]), whole.theta)
         assert torch.allclose(last.features(first.features(x)), expected, atol=1e-6)
         assert len(first.trunk.dropouts) + len(last.trunk.dropouts) == len(whole.trunk.dropouts)
+
+
+def pre_activated(shape, inplace=True):
+    """Every module but the first begins with an activation that is not the same when it is done twice."""
+    later = (nn.Sequential(nn.LeakyReLU(0.3, inplace), nn.Conv2d(4, 4, 3, padding=1)) for _ in range(3))
+    return nn.Sequential(nn.Conv2d(shape[0], 4, 3, padding=1), *later, nn.AdaptiveAvgPool2d(1))
+
+
+class Halving(nn.BatchNorm2d):
+    def forward(self, x):
+        return super().forward(x.mul_(0.5))
+
+
+def halving(shape):
+    return nn.Sequential(nn.Conv2d(shape[0], 4, 3), Halving(4), nn.AdaptiveAvgPool2d(1))
+
+
+@pytest.mark.parametrize("learner", ["mntdp-d", "pnn"])
+def test_modules_that_work_in_place_leave_alone_what_others_are_given(learner, make, teach, digits_lessons):
+    found = []
+    for inplace in (True, False):
+        network = Blueprint.of(NETWORKS.name_of(pre_activated), inplace=inplace)
+        found.append(teach(make(learner, network=network, rate=0.01), digits_lessons[:3]).parameters())
+    assert torch.equal(*found)
+
+
+@pytest.mark.parametrize("learner", ["mntdp-d", "mntdp-s", "pnn"])
+def test_modules_that_write_into_what_they_are_given_are_refused(learner, make):
+    with pytest.raises(BadSetting, match="module '1' of network 'halving' writes into what it is given"):
+        make(learner, network=Blueprint.of(NETWORKS.name_of(halving)))
 
 
 def test_what_is_left_trains_and_what_went_rests():

@@ -16,7 +16,7 @@ from engram.parts.fit import Fit
 from engram.parts.twins import Twins
 from engram.settings import declared
 from engram.store import Store
-from engram.tree import grow
+from engram.tree import _twins, grow
 
 RESNET = Blueprint.of("ctrl-resnet", width=2)
 PATIENT = {"stop": "patience", "patience": 4, "look_every": 2, "epochs": 3, "rate": 0.01, "look_early": True}
@@ -230,6 +230,39 @@ def test_another_order_of_batches_has_no_twins(name, make, teach, digits_lessons
     other.epoch = lambda lesson, number: usual(lesson, number)[::-1]
     teach(other, digits_lessons[:1])
     assert (place.found, len(place)) == (0, 1)
+
+
+def test_an_optimiser_that_was_changed_by_hand_has_twins_of_its_own(make, teach, digits_lessons):
+    """As by a method whose `begin` lowers the rate."""
+    place = Shelf()
+    teach(shared(make("independent", **PATIENT), place), digits_lessons[:1])
+    other = shared(make("independent", **PATIENT), place)
+    usual = other.begin
+
+    def begin(lesson):
+        usual(lesson)
+        other.optimiser.rate /= 2
+
+    other.begin = begin
+    teach(other, digits_lessons[:1])
+    assert (place.found, len(place)) == (0, 2)
+
+
+def test_batches_that_are_changed_by_hand_have_no_twins(make, teach, digits_lessons):
+    place = Shelf()
+    teach(shared(make("independent", **PATIENT), place), digits_lessons[:1])
+    other = shared(make("independent", **PATIENT), place)
+    usual = other._material
+    other._material = lambda lesson: replace(usual(lesson), augmented=lambda x, index, step: x + 1)
+    teach(other, digits_lessons[:1])
+    assert (place.found, len(place)) == (0, 1)
+
+
+def test_another_device_has_twins_of_its_own(store):
+    """CPU and MPS have one machine in common, and round otherwise."""
+    node = path_of("independent", 1)[-1]
+    other = replace(node, network=node.network.on("mps"))
+    assert _twins(node, store).words != _twins(other, store).words
 
 
 def test_a_network_whose_setting_came_to_mean_something_else_has_no_old_twins(make, teach, digits_lessons, monkeypatch):

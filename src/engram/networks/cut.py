@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+import torch
 from torch import nn
 
 from engram.errors import BadSetting
@@ -14,7 +15,8 @@ from engram.networks.trunk import Trunk
 def into_modules(trunk: Trunk, count: int) -> Trunk:
     """The same trunk in so many modules, without the output layer; 0: in those that it names itself.
 
-    Fewer are made by joining neighbours, the last ones first; more by taking the blocks of layers one by one."""
+    Fewer are made by joining neighbours, the last ones first; more by taking the blocks of layers one by one. None of
+    them works in place, because what one gives may be given to several."""
     own = _joined_with_empty(trunk)
     parts = _blocks(own) if count > len(own) else own
     if count > len(parts):
@@ -23,7 +25,28 @@ def into_modules(trunk: Trunk, count: int) -> Trunk:
             f"{len(parts) + 1}"
         )
     trunk.modules_by_name = _merged(parts, count or len(parts))
+    for layer in trunk.modules():
+        if getattr(layer, "inplace", False):
+            layer.inplace = False  # type: ignore[assignment]
     return trunk
+
+
+def require_untouched(trunk: Trunk, shape: tuple[int, ...]) -> None:
+    """Refuse modules that write into what they are given."""
+    was_training = trunk.training
+    trunk.eval()
+    x = trunk.laid_out(torch.zeros(2, *shape, device=trunk.device))
+    with torch.no_grad(), trunk.running():
+        for name, layers in trunk.modules_by_name.items():
+            given, version = x, x._version
+            for layer in layers:
+                x = layer(x)
+            if given._version != version:
+                raise BadSetting(
+                    f"module '{name}' of network '{trunk.name}' writes into what it is given, and other modules are "
+                    "given the same; let it make new values, as relu does and relu_ does not"
+                )
+    trunk.train(was_training)
 
 
 def _joined_with_empty(trunk: Trunk) -> Modules:

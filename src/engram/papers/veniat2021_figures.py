@@ -130,7 +130,7 @@ def path_of(record: Record) -> list[list[int]]:
 
 
 def reused(path: Sequence[int], earlier: Sequence[Sequence[int]]) -> int:
-    """How many modules of a path are those of earlier ones.
+    """How many modules of a path are those of earlier ones. An adapter and the first module behind it are a new one.
 
     >>> reused([0, 0, 1], [[0, 0, 0], [1, 1, 1]])
     3

@@ -18,7 +18,7 @@ from engram.costs import forward_flops, module_flops
 from engram.errors import BadSetting
 from engram.networks import Blueprint, FlatNetwork, Trunk
 from engram.networks.blocks import keeps
-from engram.networks.cut import into_modules, only
+from engram.networks.cut import into_modules, only, require_untouched
 from engram.randomness import derived_seed
 
 LATERAL = "lateral"  # how names of lateral modules begin
@@ -35,6 +35,7 @@ def build(blueprint: Blueprint, shape: tuple[int, ...], seed: int, earlier: Sequ
             f"a column of network '{blueprint.name}' would have no modules, because it has none before its outputs; "
             "use a network with layers of its own"
         )
+    require_untouched(own, shape)
     if not earlier:
         return FlatNetwork(own)
     return FlatNetwork(LateralColumn(own, [only(lateral, 1) for lateral in laterals], [each.trunk for each in earlier]))

@@ -25,7 +25,7 @@ from engram.costs import module_flops
 from engram.errors import BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork, Trunk, head_scores
 from engram.networks.adapter import mixed, mixture_flops
-from engram.networks.cut import into_modules, only
+from engram.networks.cut import into_modules, only, require_untouched
 from engram.settings import declared, revised
 
 Path = tuple[int, ...]  # the number of a module in each layer; the beginning of one is a path too
@@ -53,6 +53,7 @@ class Library:
                 "use a network with layers of its own"
             )
         _require_floats(self._bench, blueprint.name)
+        require_untouched(self._bench.trunk, shape)
         self._flops = module_flops(self._bench.trunk, shape)
         self.modules: list[dict[int, Tensor]] = [{} for _ in self.layers]
         self.paths: dict[int, Path] = {}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engram.parts.fit import Fit
 
 STEP = ("before_step", "loss", "differentiate", "edit", "descend", "after_step", "accuracy", "direct")
+BATCHES = ("epoch", "steps_per_epoch", "_material")
 SAID_OTHERWISE = ("epochs", "iterations", "optimizer_reset")  # by the number of steps, and that there is a reset
 ROWS = 4096  # samples at a time when their bytes are looked at
 
@@ -89,9 +90,9 @@ def learns_plainly(learner: Any, home: type) -> bool:
 
 
 def twins_of(learner: Any, home: type, *words: Any) -> Twins | None:
-    """Those of a learner whose random numbers come from these words. One that has batches in an order of its own, and
-    not as its home has them, has none: a fit's name does not say which order."""
-    if learner.twins is None or not is_as_in(home, learner, ("epoch",)):
+    """Those of a learner whose random numbers come from these words. One that has batches of its own, and not as its
+    home has them, has none: a fit's name does not say which."""
+    if learner.twins is None or not is_as_in(home, learner, BATCHES):
         return None
     return replace(learner.twins, words=(*learner.twins.words, *words))
 
@@ -103,10 +104,13 @@ def is_as_in(home: type, learner: object, names: Collection[str]) -> bool:
 
 def beginning(fit: Fit) -> str:
     """A digest of all that a fit begins with."""
-    network, material = fit.owner.network, fit.material
+    network, material, optimiser = fit.owner.network, fit.material, fit.optimiser
     settings = {name: getattr(fit, name) for name in declared(type(fit)) if name not in SAID_OTHERWISE}
     settings |= {name: getattr(fit.stopping, name) for name in declared(Stopping)}
-    steps = [fit.planned, material.per_epoch, fit.optimiser.steps]
+    steps = [fit.planned, material.per_epoch, optimiser.steps]
+    # a learner of one's own may have given its optimiser others than those of the settings
+    steps += [type(optimiser).__name__, optimiser.momentum, optimiser.weight_decay]
+    steps += [optimiser.rate] if fit.schedule == "constant" else []  # where it falls every step sets it anew
     trunk = [network.trunk.name, network.trunk.bits, network.trunk.settings, network.trunk.begins, network.rows]
     trunk += filter(None, [revised(declared(type(network.trunk)), network.trunk.settings)])
     sha = hashlib.sha256(json.dumps([settings, steps, trunk, material.data.shape]).encode())

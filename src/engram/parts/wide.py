@@ -24,7 +24,7 @@ class Wide:
 
     search = setting(
         "paper",
-        "candidates for a path: those of the paper, or wide, which is all of " + ", ".join(PARTS),
+        f"candidates for a path: those of the paper, or wide: with {', '.join(PARTS)}, whatever these settings say",
         choices=("paper", "wide"),
         late=True,
         revised=(("wide", 3),),  # as `warm`, which is part of it
