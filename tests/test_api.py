@@ -67,6 +67,12 @@ def test_a_setting_that_a_learner_does_not_have_is_refused():
         engram.run("split-digits", "ridge", rate=0.5, features=20)
 
 
+@pytest.mark.parametrize("asked", [{"seeds": []}, {"seed": 1, "seeds": [2]}])
+def test_seeds_that_say_nothing_or_two_things_are_refused(asked):
+    with pytest.raises(BadSetting, match="give"):
+        engram.run("split-digits", "ridge", tasks=1, **asked)
+
+
 def test_several_seeds_give_several_records_with_or_without_workers(tmp_path):
     alone = engram.run("split-digits", "finetune", seeds=range(2), **SMALL)
     pooled = engram.run("split-digits", "finetune", seeds=[0, 1], jobs=2, store=tmp_path, **SMALL)

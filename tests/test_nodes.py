@@ -112,6 +112,13 @@ def test_where_the_data_lies_and_how_many_tasks_follow_is_not_in_the_key():
     assert anew(short, stream={**short.stream, "dataset": "/elsewhere/digits.npz"}).key == short.key
 
 
+def test_a_limit_that_only_refuses_is_no_part_of_the_key():
+    """Who raises it goes on with what was trained below it."""
+
+    low, none = (path_of("mntdp-d", most_megabytes=value) for value in (2, 0))
+    assert [node.key for node in low] == [node.key for node in none]
+
+
 def test_settings_that_act_late_share_the_first_task_only():
     weak, strong = (path_of("ewc", strength=value) for value in (1, 1000))
     assert weak[0].key == strong[0].key

@@ -93,7 +93,12 @@ def run(
         device=device,
         settings=settings,
     )
-    records = _records(request.runs([seed] if seeds is None else list(seeds)), store, jobs, engine, ray_address)
+    wanted = [seed] if seeds is None else list(seeds)
+    if not wanted:
+        raise BadSetting("seeds=[] has none; give at least one")
+    if seeds is not None and seed:
+        raise BadSetting(f"seed={seed} came with seeds={wanted}; give one of the two")
+    records = _records(request.runs(wanted), store, jobs, engine, ray_address)
     failed = next((record for record in records if record.status == "failed"), None)
     if failed is not None:
         raise of_kind(failed.error_kind, str(failed.error))

@@ -27,9 +27,20 @@ def detail(what: str, name: str) -> dict[str, Any]:
 
 def _paragraphs(what: str, row: Mapping[str, Any]) -> list[str]:
     """Those of the docstring, without its examples and without what the row's own line says."""
+    if what == "papers":
+        return _experiments(row["name"])
     text = re.sub(r"\n *>>>.*?(?=\n\n|\Z)", "", inspect.getdoc(_thing(what, row["name"])) or "", flags=re.S)
     parts = [part.strip("\n") for part in text.split("\n\n") if part.strip()]
     return parts[1:] if parts and " ".join(parts[0].split()) == row.get("help") else parts
+
+
+def _experiments(name: str) -> list[str]:
+    """Its tables and figures, each with its title."""
+    from engram.papers import PAPERS
+
+    found = PAPERS[name]
+    titles = {e.name: e.title for tier in found.tiers for e in found.experiments(tier, None)}
+    return ["\n".join(f"- {each}: {title}" for each, title in titles.items())]
 
 
 def _thing(what: str, name: str) -> object:

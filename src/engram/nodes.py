@@ -182,11 +182,13 @@ class Node:
         return [self.stream["tasks"]] if ahead and kind is not None and kind.widens else []
 
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that matter here: those marked `late` do nothing before the second lesson. That a value means
+        """The settings that matter here: those marked `late` do nothing before the second lesson, a
+        `limit` never does. That a value means
         something else now matters from the first one on: it may need of a state what was not kept before."""
         known = learner_settings(self.learner)
         changed = _changed(known, settings)
         found = {name: v for name, v in changed.items() if self.depth > 1 or not known[name].late}
+        found = {name: value for name, value in found.items() if not known[name].limit}
         return found | revised(known, changed)
 
     def to_json(self) -> dict[str, Any]:

@@ -28,7 +28,8 @@ WORTH_A_WORD = 1e12  # a number that hardly anybody means
 class Setting:
     """One declared setting. `late` says that it has no effect before the second task, so that nodes of the first
     task are shared by all its values; `lasting` that what is kept depends on it, so that it stays for all tasks;
-    `revised` has values that came to mean something else, and how often: part of the keys of nodes and runs."""
+    `limit` that it may refuse a lesson and changes nothing of one, so that keys of nodes are without it; `revised` has
+    values that came to mean something else, and how often: part of the keys of nodes and runs."""
 
     default: Any
     help: str
@@ -39,6 +40,7 @@ class Setting:
     below: float | None = None
     late: bool = False
     lasting: bool = False
+    limit: bool = False
     revised: tuple[tuple[Any, int], ...] = ()
     several: bool = False  # a tuple of such values, each of the kind of the first default
 
@@ -64,8 +66,10 @@ class Setting:
         try:
             return _CONVERT[type(self.default)](value)
         except (ValueError, TypeError, OverflowError):
-            kind = _KINDS[type(self.default)]
-            raise BadSetting(f"{name}={value!r} is not {kind}; for example {name}={shown(self.default)}") from None
+            kind, given = _KINDS[type(self.default)], repr(value)
+            if isinstance(value, (list, tuple)) and len(value) > 1:
+                kind, given = f"one value, which is {kind}", ",".join(map(str, value))
+            raise BadSetting(f"{name}={given} is not {kind}; for example {name}={shown(self.default)}") from None
 
     def _check_range(self, name: str, value: Any) -> None:
         if not isinstance(value, (int, float)):

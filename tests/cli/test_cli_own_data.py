@@ -195,7 +195,7 @@ MISTAKES = [
     (("predict", "birds.engram", "week1.csv", "--out", "week1.csv/a.csv"), "--out 'week1.csv/a.csv' cannot be written"),
     (("undo", "birds.engram"), "there is no session to undo"),
     (("forget", "birds.engram", "week2.csv"), "no row with the label 'robin' was learned"),
-    (("inspect", "week1.csv"), "week1.csv is not a checkpoint"),
+    (("inspect", "week1.csv"), "it was not used; give a file that 'engram learn' made"),
     (("test", "birds.engram", "birds.engram"), "birds.engram is nothing that can be read as samples"),
 ]
 

@@ -44,9 +44,10 @@ def pairs(texts: list[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise BadSetting(f"--set {text!r} is not key=value; for example --set strength=100")
-        if name.strip() in pairs:
-            raise BadSetting(f"{name.strip()} is set twice; write --set {name.strip()}=A,B for several values")
-        pairs[name.strip()] = value.split(",") if "," in value else value
+        name = name.strip()
+        if name in pairs:
+            raise BadSetting(f"{name} is set twice; give it once, as {name}=A,B where a protocol is to choose")
+        pairs[name] = value.split(",") if "," in value else value
     return pairs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -129,6 +130,8 @@ def paper(
     rows = [text for text in (only or "").split(",") if text.strip()]
     if only is not None and not rows:
         raise BadSetting(f"--only '{only}' names no row; name one, or leave it out for all")
+    if known:
+        open_store(store, must_exist=True)  # before the runs are made, which takes a while
     experiments = found.find(experiment, tier, dataset, rows, precision or "")
     numbers_ = found.seeds_of(tier) if seeds is None else seed_list(seeds)
     asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
@@ -150,12 +153,12 @@ def paper(
             print_section(both[0].section(both[1]), tier)
         say_more([found.about(tier, dataset), found.caveats(tier, dataset)])
     if write:
-        words = [name, *([experiment] if experiment else []), "--tier", tier]
+        words = ["engram", "paper", name, *([experiment] if experiment else []), "--tier", tier]
         words += ["--dataset", dataset] if dataset else []
-        words += ["--only", f"'{only}'"] if only else []
+        words += ["--only", only] if only else []
         words += ["--precision", precision] if precision else []
         words += ["--known"] if known else []
-        command = " ".join(["engram paper", *words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
+        command = shlex.join([*words, "--seeds", ",".join(map(str, numbers_)), "--write", write])
         stem = "-".join(filter(None, (name, dataset, precision)))
         page = f"{stem}-{experiment}" if experiment else stem  # a part does not take the place of the whole
         for path in write_page(found.page(answers, tier, dataset, command), Path(write), stem, page):

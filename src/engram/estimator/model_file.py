@@ -49,7 +49,10 @@ def load_model(path: Path) -> ContinualClassifier:
     try:
         digest, found = checkpoint.digest(path), checkpoint.read(path, OWNER)
     except DamagedFile as error:
-        raise DamagedModel(f"{error}; restore {path} from a copy, or learn its files again") from error
+        way_out = f"restore {path} from a copy, or learn its files again"
+        if checkpoint.owner(path) is None:
+            way_out = "give a file that 'engram learn' made; if it is one that was damaged, restore it from a copy"
+        raise DamagedModel(f"{error}; {way_out}") from error
     version = found.plain.get("format")
     if not isinstance(version, int) or version > FORMAT:
         raise BadState(f"{path} has the format {version} of a newer Engram; update Engram to read it")

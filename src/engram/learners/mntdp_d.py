@@ -4,7 +4,7 @@ Every task has a path through a library of modules that are never changed again.
 task is looked for, and its path is tried with its last modules replaced by new ones, from none of them to all. The
 candidate that is best on validation data stays, and its new modules join the library.
 
-Every task has a path through a library of frozen modules. For a new task
+In full, for a new task
 
 1. the prior looks for the past task whose path is most like it: the one on whose features, those before the head, a
    classifier by the five nearest neighbours is right most often;

@@ -4,8 +4,7 @@ As in `mntdp-d` every task has a path through a library of modules that are neve
 not trained one by one: they share one new module a layer, and a distribution says how likely each path is. Modules and
 distribution learn in turn, until one path is likely enough.
 
-As `mntdp-d`, but the candidates are not trained one by one. All share one new module in each layer, and a distribution
-Γ over paths says where a path leaves that of the nearest task: a categorical at every node. In turn
+The distribution Γ over paths says where a path leaves that of the nearest task: a categorical at every node. In turn
 
     θ      a path π ~ Γ for every example of one half of the data; a step of the new modules on its loss
     Γ      the same with the other half; REINFORCE with reward r = −loss and the batch's mean as the baseline:

@@ -46,7 +46,7 @@ class Modular(GradientLearner):
     )
     neighbours = setting(5, "nearest neighbours that vote", at_least=1, late=True)
     prior_samples = setting(1000, "training and validation samples that the prior looks at", at_least=1, late=True)
-    most_megabytes = setting(0, "that the library may take; 0: as many as there are", at_least=0)
+    most_megabytes = setting(0, "that the library may take; 0: as many as there are", at_least=0, limit=True)
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)

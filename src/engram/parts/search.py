@@ -7,6 +7,7 @@ candidates are fitted in lockstep, each until it stops by itself; the worse may 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -146,7 +147,7 @@ class Search:
     def _halvings(self, rivals: int) -> dict[int, int]:
         """After which steps how many of so many rivals go on: half of them, half of these, at last one."""
         times = range((rivals - 1).bit_length()) if self._halving and self.stopping and rivals else ()
-        return {self._halving << done: -(-rivals >> done + 1) for done in times}
+        return {self._halving * 2**done: math.ceil(rivals / 2 ** (done + 1)) for done in times}
 
     def run(self) -> Iterator[Step]:
         if self.screened:

@@ -11,7 +11,7 @@ from engram.protocols.policy import Grid, Kept, Policy, Protocol, best, one_of
 
 class Sequential(Protocol):
     name = "sequential"
-    help = "one setting, task after task; nothing is selected, so no data is held out"
+    help = "one setting, task after task; nothing is selected by validation data"
     validation = 0.0
     selects = False
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
-from engram.reports.tables import print_mapping, print_wrapped, written
+from engram.reports.tables import cell, print_mapping, print_wrapped, written
 
 FACTS = {
     "paper": "paper", "keeps": "keeps", "needs_task": "needs the task", "also": "also called", "version": "version",
@@ -68,11 +70,45 @@ def print_detail(console: Console, what: str, row: Mapping[str, Any]) -> None:
 
 
 def _print_paragraph(console: Console, paragraph: str) -> None:
-    """Sentences are broken where the line ends; what is set out in lines stays in them."""
+    """Sentences are broken where the line ends; what is set out in lines stays in them, and is broken behind what it
+    begins with."""
     lines = paragraph.splitlines()
-    set_out = any(line.startswith((" ", "- ", "1.")) for line in lines)
-    for line in lines if set_out else [" ".join(lines)]:
-        print_wrapped(console, line)
+    if not any(line.startswith((" ", "- ", "1.")) for line in lines):
+        print_wrapped(console, " ".join(lines))
+        return
+    for line in _whole(lines):
+        start = _begins(line)
+        table = Table.grid()
+        table.add_column(width=start, no_wrap=True)
+        table.add_column()
+        table.add_row(cell(line[:start]), cell(line[start:]))
+        console.print(table)
+
+
+def _whole(lines: Sequence[str]) -> list[str]:
+    """Lines with those that go on with them, because they begin below their text.
+
+    >>> _whole(["1. one that", "   goes on", "2. two"])
+    ['1. one that goes on', '2. two']
+    """
+    found: list[str] = []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if found and indent and indent == _begins(found[-1]):
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line)
+    return found
+
+
+def _begins(line: str) -> int:
+    """Where the text of a line begins, behind spaces, and behind a mark or a word that stands apart.
+
+    >>> _begins("- text"), _begins("  12. text"), _begins("    word   text"), _begins("text")
+    (2, 6, 11, 0)
+    """
+    found = re.match(r" *(?:- |\d+\. |\S+(?: \S+)* {2,})?", line)
+    return found.end() if found else 0
 
 
 def _fact(value: Any) -> str:

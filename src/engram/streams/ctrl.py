@@ -34,11 +34,11 @@ RAINBOW = "rainbow-mnist"  # mnist on a coloured background
 ALIKE = ("ctrl-minus", "ctrl-out")  # with one seed they differ in their last task alone
 LARGE, SMALL = 400, 40  # training samples a class in the table
 STREAMS = {
-    "ctrl-minus": ("S_minus", "a large task, four others, the first one again with few samples"),
-    "ctrl-plus": ("S_plus", "a task with few samples, four others, the first one again with many"),
-    "ctrl-in": ("S_in", "digits on one colour, four other tasks, the same digits on another colour"),
-    "ctrl-out": ("S_out", "a large task, four others, the first one again with other labels"),
-    "ctrl-pl": ("S_pl", "five tasks that have nothing in common"),
+    "ctrl-minus": ("S_minus", "a large task, others, the first one again with few samples"),
+    "ctrl-plus": ("S_plus", "a task with few samples, others, the first one again with many"),
+    "ctrl-in": ("S_in", "digits on one colour, other tasks, the same digits on another colour"),
+    "ctrl-out": ("S_out", "a large task, others, the first one again with other labels"),
+    "ctrl-pl": ("S_pl", "tasks that have nothing in common"),
 }
 OPTIONS = {
     "datasets": DATASETS,

@@ -205,6 +205,8 @@ def _references(kind: Kind, dataset: Any, values: Mapping[str, Any]) -> list[Any
         raise BadSetting(
             f"stream '{kind.name}' needs a dataset; name one, for example '{kind.name}-{EXAMPLE[kind.many]}'"
         )
+    if kind.many and isinstance(given, str) and "" in given.split("+"):
+        raise BadSetting(f"'{given}' has an empty name beside a +; name a dataset in every place")
     if kind.choose is not None and isinstance(given, str):
         return kind.choose(given)
     if kind.many and isinstance(given, str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from web_records import HOSTILE, records, run
 
@@ -11,6 +13,7 @@ from engram.reports.web.differences import difference_tables, headlines
 from engram.reports.web.methods import Names, topics
 from engram.reports.web.page import Subject, page
 from engram.reports.web.results import results
+from engram.reports.web.routes import csv_file, route_maps
 from engram.reports.web.words import protocol_words
 
 DECISION = {
@@ -67,6 +70,37 @@ def test_readings_are_not_compared_with_each_other():
     assert headlines(topic)[0].startswith("Multi-head: the task is given: a has the highest mean accuracy, 0.8")
     words = dict(protocol_words(topic, {}))
     assert words["Reading"][0] == "Multi-head: the task is given. So read: a and b."
+
+
+def test_who_chooses_by_which_validation_data_and_what_is_not_as_usual_in_the_stream():
+    spec = {"kind": "ctrl-minus", "version": 2, "options": {"middle": 1, "large": 400}}
+    settings = {"stop": "no"}
+    runs = [run(name, 0, 0.1, 1, stream_spec=spec, settings=settings) for name in ("mntdp-d", "finetune")]
+    (topic,) = topics(runs)
+    words = dict(protocol_words(topic, {each.key: {"validation": 0.0} for each in runs}))
+    assert words["Stream"][0].endswith("(Veniat et al. 2021); middle=1.")
+    assert words["Protocol"][1] == "mntdp-d uses validation data while learning, which the stream has."
+    words = dict(protocol_words(topic, {each.key: {"validation": 0.1} for each in runs}))
+    assert words["Protocol"][1] == "mntdp-d uses validation data while learning, 10 % of every class's training data."
+
+
+def test_paths_say_which_task_made_a_module():
+    chosen = [(0, 0, 0), (0, 1, 1), (2, 1, 2)]
+    plain = run("mntdp-d", 0, 0.0, 1)
+    notes = [{"path": list(path), "kind": "branch", "source": None, "kept": 1, "validation": 0.5} for path in chosen]
+    rows = tuple(replace(row, notes=own) for row, own in zip(plain.rows, notes))
+    (topic,) = topics([replace(plain, rows=rows), run("ewc", 0, 0.1, 1)])
+    (found,) = route_maps(topic)
+    assert (found.method.label, found.layers) == ("mntdp-d", ["1", "2", "outputs"])
+    assert [route.makers for route in found.routes] == [[1, 1, 1], [1, 2, 2], [3, 2, 3]]
+    assert [route.new for route in found.routes] == [3, 2, 2]
+    assert csv_file(topic).rows[1] == ["mntdp-d", 0, 2, 1, 2, 2, "branch", "", 1, 0.5]
+    whole = page([replace(plain, rows=rows)], {})
+    assert "<h3>Paths</h3>" in whole
+    assert (
+        '<tr><th scope="row">2</th><td class="h0">1</td><td class="h20">2</td><td class="h20">2</td><td>2</td>' in whole
+    )
+    assert "<h3>Paths</h3>" not in page([run("ewc", 0, 0.1, 1)], {})
 
 
 def test_the_headline_tells_what_is_better_from_what_is_worse():

@@ -16,7 +16,7 @@ from engram.reports.advice import advice
 from engram.reports.content import Page
 from engram.reports.harmless import harmless
 from engram.reports.summary import done
-from engram.reports.web import choosing, learning, matrices, planes
+from engram.reports.web import choosing, learning, matrices, planes, routes
 from engram.reports.web.chart import Chart
 from engram.reports.web.classes import ClassTable, class_table
 from engram.reports.web.csv_file import CsvFile
@@ -61,6 +61,8 @@ class TopicContent:
     learning: Sequence[tuple[Method, Chart]]
     learning_file: CsvFile | None
     classes: ClassTable | None
+    routes: Sequence[routes.RouteMap]
+    routes_file: CsvFile
     chosen: Sequence[choosing.ChosenBy]
     settings: choosing.GivenSettings
 
@@ -121,6 +123,8 @@ def part(topic: Topic, specs: Specs, protocol: str = "") -> TopicContent:
         learning=curves,
         learning_file=learning.csv_file(topic) if curves else None,
         classes=class_table(topic),
+        routes=routes.route_maps(topic),
+        routes_file=routes.csv_file(topic),
         chosen=choosing.chosen(topic),
         settings=choosing.settings(topic),
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from engram.learners import LEARNERS
 from engram.protocols import protocol_class
 from engram.record import Record
 from engram.reports.tables import HEADS
 from engram.reports.web.methods import LEVEL, Topic
 from engram.reports.words import count
+from engram.settings import shown
 from engram.streams import kinds
 
 Specs = Mapping[str, Mapping[str, Any]]  # what was asked for, by the key of the run
@@ -50,7 +52,10 @@ def _stream(topic: Topic) -> str:
     spec = topic.records[0].stream_spec
     kind = kinds().get(spec.get("kind", ""))
     about = f": {kind.help}" if kind else ""
-    return f"{count(topic.tasks, 'task')}{about}."
+    usual = kind.options if kind else {}
+    own = {n: v for n, v in spec.get("options", {}).items() if n in usual and v != usual[n].default}
+    others = f"; {', '.join(f'{name}={shown(value)}' for name, value in own.items())}" if own else ""
+    return f"{count(topic.tasks, 'task')}{about}{others}."
 
 
 def _protocol(name: str, records: Sequence[Record]) -> str:
@@ -72,11 +77,18 @@ def _whose(topic: Topic, head: str) -> str:
 
 def _held_out(records: Sequence[Record], specs: Specs) -> list[str]:
     shares = {specs[record.key]["validation"] for record in records if record.key in specs}
-    held = sorted(share for share in shares if share)
-    if not held:
-        return []
-    shown = listed([f"{100 * share:.3g} %" for share in held])
-    return [f"Where data is held out to choose by, it is {shown} of every class's training data."]
+    held = listed([f"{100 * share:.3g} %" for share in sorted(shares) if share] or [""])
+    known = LEARNERS.everything()
+    users = {r.learner for r in records if r.learner in known and known[r.learner].uses_validation(r.settings)}
+    whose = f", {held} of every class's training data" if held else ", which the stream has"
+    found = [f"{_also(users)} validation data while learning{whose}."] if users else []
+    if held and not users:
+        found = [f"Where data is held out to choose by, it is {held} of every class's training data."]
+    return found
+
+
+def _also(users: Collection[str]) -> str:
+    return f"{listed(sorted(users))} {'uses' if len(users) == 1 else 'use'}"
 
 
 def _thinned(records: Sequence[Record]) -> list[str]:
