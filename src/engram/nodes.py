@@ -182,14 +182,13 @@ class Node:
         return [self.stream["tasks"]] if ahead and kind is not None and kind.widens else []
 
     def _effective(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that matter here: those marked `late` do nothing before the second lesson, a
-        `limit` never does. That a value means
-        something else now matters from the first one on: it may need of a state what was not kept before."""
+        """The settings that matter here: those marked `late` do nothing before the second lesson, a `limit` never does.
+        That a value means something else now matters from the first one on: it may need of a state what was not kept
+        before."""
         known = learner_settings(self.learner)
         changed = _changed(known, settings)
-        found = {name: v for name, v in changed.items() if self.depth > 1 or not known[name].late}
-        found = {name: value for name, value in found.items() if not known[name].limit}
-        return found | revised(known, changed)
+        acting = [name for name in changed if not known[name].limit and (self.depth > 1 or not known[name].late)]
+        return {name: changed[name] for name in acting} | revised(known, changed)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as plain JSON: enough for another process to grow the node."""
