@@ -103,6 +103,12 @@ def test_growing_networks_are_those_of_their_papers_and_train_by_themselves():
     assert Request(**{**paper["RCL †"], "dataset": "digits"}).run().grid[0]["trials"] == 50
 
 
+@pytest.mark.parametrize("tier", ["small", "alexnet", "paper"])
+def test_five_hundred_digits_of_a_class_are_held_out_as_in_the_paper(tier):
+    settings = [cell.run["settings"] for cell in experiment("table11", tier).questions]
+    assert {each["validation"] for each in settings} == {500}
+
+
 def test_every_learner_of_the_long_stream_has_the_instances_of_the_tier():
     instances = [cell.run["settings"]["instance"] for cell in experiment("table2", "paper").questions]
     assert {instances.count(k) for k in (1, 2, 3)} == {sum("long" in model.families for model in MODELS.values())}

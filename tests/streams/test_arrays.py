@@ -181,7 +181,7 @@ def test_bad_lists_of_tasks(tasks, message):
         from_arrays(tasks)
 
 
-@pytest.mark.parametrize("options", [{"validation": 1}, {"seed": -1}, {"name": 3}])
+@pytest.mark.parametrize("options", [{"validation": 1.5}, {"seed": -1}, {"name": 3}])
 def test_bad_settings(options):
     with pytest.raises(BadSetting, match=next(iter(options))):
         from_arrays([good()], **options)

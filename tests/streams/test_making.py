@@ -188,7 +188,7 @@ def test_unknown_options(kind):
         ("split-digits", {"dataset": "mnist"}, "names its dataset already"),
         ("split-digits", {"seed": -1}, "seed=-1"),
         ("split-digits", {"seed": 0.5}, "seed=0.5 is not a whole number"),
-        ("split-digits", {"validation": 1}, "validation=1.0"),
+        ("split-digits", {"validation": 1.5}, "validation=1.5"),
         ("permuted-digits", {"tasks": "many"}, "tasks='many'"),
         ("split", {"dataset": ["digits", "blobs"]}, "cannot be a list"),
     ],

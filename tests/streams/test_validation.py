@@ -9,7 +9,20 @@ from engram.streams.validation import hold_out
 
 @pytest.mark.parametrize(
     "samples, share, held",
-    [(100, 0.1, 10), (100, 0.0, 0), (3, 0.1, 1), (2, 0.9, 1), (1, 0.5, 0), (10, 0.99, 9), (24, 0.1, 2), (26, 0.1, 3)],
+    [
+        (100, 0.1, 10),
+        (100, 0.0, 0),
+        (3, 0.1, 1),
+        (2, 0.9, 1),
+        (1, 0.5, 0),
+        (10, 0.99, 9),
+        (24, 0.1, 2),
+        (26, 0.1, 3),
+        (100, 25, 25),
+        (30, 1.0, 1),
+        (20, 25, 19),
+        (1, 25, 0),
+    ],
 )
 def test_number_held_out(samples, share, held):
     train, validation = hold_out({0: torch.arange(samples)}, share, 0, 0)
@@ -55,7 +68,7 @@ def test_disjoint_complete_ascending_and_never_a_whole_class(counts, share, seed
     assert all(set(own.tolist()) & set(train) for own in rows.values())
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan"), float("inf")])
 def test_impossible_share(share):
     with pytest.raises(BadSetting, match="validation"):
         hold_out({0: torch.arange(3)}, share, 0, 0)
