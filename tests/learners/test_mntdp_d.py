@@ -224,6 +224,16 @@ def test_a_library_beyond_its_limit_is_refused_before_anything_is_trained(
     assert learner.step is None
 
 
+@pytest.mark.parametrize("name", ["mntdp-d", "mntdp-s"])
+def test_a_task_is_learned_once(name, make, teach, digits_lessons):
+    learner = make(name, epochs=1)
+    teach(learner, digits_lessons[:2])
+    before = learner.library.bytes
+    with pytest.raises(BadData, match=r"^task 1 .* was learned already, .* never changes a path"):
+        teach(learner, digits_lessons[:1])
+    assert learner.library.bytes == before
+
+
 def test_a_record_says_which_paths_were_found():
     record = engram.run("split-digits", "mntdp-d", tasks=5, widths="12-8", epochs=1)
     notes = [row.notes for row in record.rows]

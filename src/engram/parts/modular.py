@@ -66,6 +66,11 @@ class Modular(GradientLearner):
     def check(self, lesson: Lesson) -> None:
         """Refuse a lesson for which no path can be chosen, or for whose modules there is no room."""
         name = f"task {lesson.index + 1} ({lesson.name})"
+        if lesson.index in self.library.paths:
+            raise BadData(
+                f"{name} was learned already, and '{self.name}' never changes a path; give what is new of it as another"
+                " task"
+            )
         if lesson.train.shape != self.outline.shape:
             raise BadData(
                 f"samples of {name} have the shape {lesson.train.shape}, and modules of earlier tasks were made for "
