@@ -20,6 +20,7 @@ from engram.papers.veniat2021_tables import (
     GAIN,
     SIZE,
     Measure,
+    Pair,
     first,
     last,
     models,
@@ -165,15 +166,17 @@ def best_of(network: str, published_on: str) -> Claim:
     )
 
 
-def _who_never_forgets(cells: Cells) -> list[str]:
-    return [model for model in models(cells) if model in NEVER_FORGETS]
+def _who_never_forgets(cells: Cells) -> dict[str, list[Pair]]:
+    """The finished runs of each."""
+    found = {model: [p for stream in TRANSFER for p in pairs(cells, model, stream)] for model in models(cells)}
+    return {model: runs for model, runs in found.items() if model in NEVER_FORGETS and runs}
 
 
 def _never_forget(cells: Cells) -> bool:
-    there = [(model, stream) for model, stream, _ in cells if model in NEVER_FORGETS]
+    there = _who_never_forgets(cells)
     if not there:
         raise KeyError("any of them")
-    return all(FORGETTING.read(pair) == 0 for key in there for pair in pairs(cells, *key))
+    return all(FORGETTING.read(pair) == 0 for runs in there.values() for pair in runs)
 
 
 def _is_best(model: str, stream: str, measure: Measure) -> Callable[[Cells], bool]:

@@ -74,7 +74,10 @@ _REPLAY = {"memory": 15, **_SHARED}
 _FULLER = {"digits": {"memory": 25, "heads": "growing"}}
 _GROWN = {"digits": {"widths": "312-128"}}  # the network of their papers
 _HAT = {"rate": (5e-2, 1e-2, 5e-3, 1e-3)}
-_HAT_BY_FAMILY = {"long": {"rate": (5e-2, 5e-3), "weight_decay": (0.0, 1e-4)}}
+_HAT_BY_FAMILY: Mapping[str, Mapping[str, Sequence[float]]] = {
+    "long": {"rate": (5e-2, 5e-3), "weight_decay": (0.0, 1e-4)},
+    "digits": {"weight_decay": (0.0, 1e-5, 1e-4)},
+}
 _SAMPLED = {"gamma_rate": (1e-2, 1e-3)}
 _WIDER = {"transfer": 2.5, "classes": 3.2, "long": 3.2, "digits": 4.0}  # by the printed memory
 
@@ -175,10 +178,15 @@ _PAPER = {**_STOP, "patience": 300, "epochs": 300, "batch": 256}
 _SMALL = {**_STOP, "patience": 120, "patience_epochs": 6, "iterations": 2200, "batch": 64}
 _QUICK = {**_STOP, "patience": 30, "patience_epochs": 3, "iterations": 40, "batch": 32}
 _PAPER_GRID: dict[str, Any] = {"rates": (1e-2, 1e-3), "decays": (0.0, 1e-5, 1e-4)}
+_PERCEPTRON = {"mlp": {"widths": "1000-1000"}}
 _PERCEPTRON_GRID = {"digits": {"rate": (1e-3, 1e-4), "weight_decay": (0.0, 1e-5)}}
 _STRENGTHS = (1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1e3, 5e3, 1e4)
 _TEN: Mapping[str, Mapping[str, Any]] = {
-    "digits": {"tasks": 10, "validation": 500},  # of every class; of CIFAR-100 the usual tenth is the paper's 50
+    "digits": {
+        "tasks": 10,
+        "validation": 500,
+        "normalised": True,
+    },  # of every class; of CIFAR-100 the usual tenth is the paper's 50
     "classes": {"tasks": 10, "order": "seeded", "normalised": True},
 }
 _FEW = {"probe": 5}
@@ -197,7 +205,7 @@ TIERS: Mapping[str, Effort] = {
             "transfer": {"middle": 1, "large": 100, "small": 20, "test_samples": 20},
             **dict.fromkeys(("S-", "S_in", "S_out"), _FEW),
             "long": {"tasks": 3, "large": 20, "test_samples": 20, "validation_copies": 0, "iterations": 20},
-            "digits": {"tasks": 3},
+            "digits": {"tasks": 3, "normalised": True},
             "classes": {"tasks": 2, "normalised": True, "side": 0, "iterations": 20},
         },
         data={"digits": "digits", "classes": "digits"},
@@ -236,13 +244,25 @@ TIERS: Mapping[str, Effort] = {
         },
     ),
     "alexnet": Effort(
-        _PAPER, rates=(1e-3,), strengths=(100.0,), streams=_TEN, alexnet=True, without=(ALEXNET_ALONE,)
+        _PAPER,
+        rates=(1e-3,),
+        strengths=(100.0,),
+        networks=_PERCEPTRON,
+        streams=_TEN,
+        alexnet=True,
+        without=(ALEXNET_ALONE,),
     ),  # there Independent has it in any case
     "paper": Effort(
-        _PAPER, strengths=_STRENGTHS, streams=_TEN, grids=_PERCEPTRON_GRID, instances=(1, 2, 3), **_PAPER_GRID
+        _PAPER,
+        strengths=_STRENGTHS,
+        networks=_PERCEPTRON,
+        streams=_TEN,
+        grids=_PERCEPTRON_GRID,
+        instances=(1, 2, 3),
+        **_PAPER_GRID,
     ),
 }
-WIDTHS = {"ctrl-alexnet": ("width", "64"), "mlp": ("widths", "1000-1000")}  # of the networks of learners that are wider
+WIDTHS = {"ctrl-alexnet": ("width", "64"), "mlp": ("widths", "1000-1000")}  # published, of those that may be wider
 CIFAR = ("cifar100", ROLES["cifar100"].stand_in)
 
 

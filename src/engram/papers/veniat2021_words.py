@@ -37,15 +37,15 @@ SIZES = {
         "nothing. Where a dataset is not on the machine, small digits take all parts."
     ),
     "small": (
-        "The tier `small` has the paper's numbers of training samples, as far as the datasets have them (a task's "
-        "name says how many), a ResNet of 16 channels on images of 16 × 16 pixels, batches of 64, two rates (HAT: "
-        "three) and no weight decay. A task ends after 120 steps and six epochs without a rise of validation "
-        "accuracy, and after 2,200 steps in any case (600 on the long stream, 400 on permuted MNIST and CIFAR-100). "
-        "The AlexNet has a quarter of its width, on images of 32 × 32 pixels, so that its operations and accuracies "
-        "are not to be compared with the ResNet's; the perceptron has 500 units a layer. Penalties have four "
-        "strengths to choose from where the paper has nine. Tests have at most 100 samples a class; the long stream's"
-        " large tasks have 60 training samples a class where the paper's have 1,000. On permuted MNIST DEN has one "
-        "epoch a round and RCL one epoch a trial, of which it has three where the paper has fifty."
+        "The tier `small` has the paper's numbers of training samples, as far as the datasets have them (a task's name "
+        "says how many), a ResNet of 16 channels on images of 16 × 16 pixels, batches of 64, two rates (HAT: three) "
+        "and no weight decay. A task ends after 120 steps and six epochs without a rise of validation accuracy, and "
+        "after 2,200 steps in any case (600 on the long stream, 400 on permuted MNIST and CIFAR-100). The AlexNet has "
+        "a quarter of its width, on images of 32 × 32 pixels, so that its operations and accuracies are not to be "
+        "compared with the ResNet's; the perceptron has 500 units a layer. Penalties have four strengths to choose "
+        "from where the paper has nine. Tests have at most 100 samples a class, on permuted MNIST all; the long "
+        "stream's large tasks have 60 training samples a class where the paper's have 1,000. On permuted MNIST DEN has "
+        "one epoch a round and RCL one epoch a trial, of which it has three where the paper has fifty."
     ),
     "alexnet": (
         "The tier `alexnet` has the paper's sizes with the AlexNet for all learners, at one point of the grid "
@@ -54,19 +54,20 @@ SIZES = {
     "paper": "The tier `paper` has the published networks, sizes, grids and three instances of the long stream.",
 }
 GENERAL = (
-    "The classes of a task and their order are drawn by the seed, where the paper has one draw; with the same seed S-"
-    " and S_out have the same first five tasks. T and shares of learners with the AlexNet are taken against "
-    "Independent with the ResNet, as in the paper; T *, and where no ResNet is trained all of them, against "
-    "Independent with the AlexNet, of which nothing is published. How operations were counted is not published: only "
-    "shares of Independent's can be compared, and ours count what candidates have in common once. Streams are named "
-    "with the datasets that they were made of: tiny-imagenet100-32 stands in for CIFAR-10 and CIFAR-100, svhn-crops "
-    "for SVHN and dtd37 for DTD where those are not to be had, and they have other classes and sizes. Memory counts "
-    "all that is kept, with EWC, Online EWC and ER also what batch normalisation keeps (10 kB with the paper's "
-    "ResNet), which the printed numbers leave out there. Masks of HAT do not harden where an epoch is one batch, as "
-    "on tasks of few samples. The printed memory of EWC on permuted MNIST has one copy less than on other streams, "
-    "that of MNTDP-D with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in Table 18, and the last row"
-    " of Table 16 lacks its “(Wide)”. The released configurations search among more paths on S_in and S_out than the "
-    "paper describes; here they are its."
+    "The classes of a task and their order are drawn by the seed, where the paper has one draw; with the same seed S- "
+    "and S_out have the same first five tasks. T and shares of learners with the AlexNet are taken against Independent "
+    "with the ResNet, as in the paper; T *, and where no ResNet is trained all of them, against Independent with the "
+    "AlexNet, of which nothing is published. How operations were counted is not published: only shares of "
+    "Independent's can be compared, and ours count what candidates have in common once. Streams are named with the "
+    "datasets that they were made of: tiny-imagenet100-32 stands in for CIFAR-10 and CIFAR-100, svhn-crops for SVHN "
+    "and dtd37 for DTD where those are not to be had, and they have other classes and sizes. A learner that never "
+    "changes an old predictor is not measured on it again: its F of 0 is what it was built for, and tests compare the "
+    "outputs bit by bit. Memory counts all that is kept, with EWC, Online EWC and ER also what batch normalisation "
+    "keeps (10 kB with the paper's ResNet), which the printed numbers leave out there. Masks of HAT do not harden "
+    "where an epoch is one batch, as on tasks of few samples. The printed memory of EWC on permuted MNIST has one copy "
+    "less than on other streams, that of MNTDP-D with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in "
+    "Table 18, and the last row of Table 16 lacks its “(Wide)”. The released configurations search among more paths on "
+    "S_in and S_out than the paper describes; here they are its."
 )
 LONG = (
     "Mean over instances of the stream and seeds. By its name only: a hundred tasks take their time. The wide search "
