@@ -37,7 +37,9 @@ from engram.reports.summary import done
 CLAIMING = ("small", "paper")
 SHARE, LITTLE, CLEARLY = 0.8, -0.05, 0.1
 MODULES = 6  # of seven
-ALL, RESNETS = "the paper's learners", "the paper's learners with the ResNet"
+ITSELF = MODULAR + ALEXNET  # on another network
+OTHERS = [m for m, e in MODELS.items() if "transfer" in e.families and not e.ours and m not in (MODULAR, ITSELF)]
+RESNETS = [model for model in OTHERS if ALEXNET not in model]
 NEVER_FORGETS = (INDEPENDENT, "New-head freeze", "New-leg freeze", "PNN", "MNTDP-S", "MNTDP-S (k=all)", MODULAR, WIDE)
 LONG_ORDER = (
     MODULAR,
@@ -125,20 +127,23 @@ def _reuses(cells: Cells) -> bool:
     return all(reused(newest, earlier) >= MODULES for *earlier, newest in found)
 
 
-def _rivals(cells: Cells, model: str, streams: Sequence[str], network: str) -> list[str]:
-    """The paper's other learners that are there on all these streams: all, or those with the ResNet."""
-    known = [m for m in models(cells) if m in MODELS and m != model and not MODELS[m].ours]
-    found = [
-        m for m in known if all((m, stream, "") in cells for stream in streams) and (network == ALL or ALEXNET not in m)
-    ]
+def _rivals(cells: Cells, learners: Sequence[str], streams: Sequence[str]) -> list[str]:
+    """Those of these learners that are there on all these streams."""
+    found = [m for m in models(cells) if m in learners and all((m, stream, "") in cells for stream in streams)]
     if not found:
         raise KeyError(f"another learner on {', '.join(streams)}")
     return found
 
 
-def _best_on(cells: Cells, network: str) -> int:
-    """On how many streams no other learner is as good as MNTDP-D."""
-    others = _rivals(cells, MODULAR, TRANSFER, network)
+def _among(cells: Cells, learners: Sequence[str], streams: Sequence[str]) -> str:
+    """How many of these learners something is compared with, where that is not all."""
+    there, total = len(_rivals(cells, learners, streams)), len(learners)
+    return "" if there == total else f"beside {there} of {total} others"
+
+
+def _best_on(cells: Cells, learners: Sequence[str]) -> int:
+    """On how many streams none of these learners is as good as MNTDP-D."""
+    others = _rivals(cells, learners, TRANSFER)
     cells = _same_seeds(cells, [MODULAR, *others])
     return sum(
         value(cells, MODULAR, stream, AVERAGE) > max(value(cells, other, stream, AVERAGE) for other in others)
@@ -146,23 +151,19 @@ def _best_on(cells: Cells, network: str) -> int:
     )
 
 
-def _of_rivals(model: str, streams: Sequence[str], network: str) -> Callable[[Cells], str]:
-    """How many of the paper's learners are compared, where that is not all."""
+def best_of(which: str, learners: Sequence[str], published_on: str) -> Claim:
+    """Itself with the AlexNet is not another learner; how the two compare is said."""
 
     def said(cells: Cells) -> str:
-        there = len(_rivals(cells, model, streams, network))
-        every = [m for m, e in MODELS.items() if "transfer" in e.families and not e.ours and m != model]
-        total = len([m for m in every if network == ALL or ALEXNET not in m])
-        return "" if there == total else f"beside {there} of {total} others"
+        found = [_among(cells, learners, TRANSFER)]
+        if ITSELF in _rivals(cells, [*learners, ITSELF], TRANSFER):
+            found.append(f"with {ITSELF} among them on {_best_on(cells, [*learners, ITSELF])}, published: on two")
+        return "; ".join(filter(None, found))
 
-    return said
-
-
-def best_of(network: str, published_on: str) -> Claim:
     return _said(
-        f"MNTDP-D has the best A of {network} on at least four streams (published: on {published_on})",
-        lambda cells: _best_on(cells, network) >= 4,
-        _of_rivals(MODULAR, TRANSFER, network),
+        f"MNTDP-D has the best A of {which} on at least four streams (published: on {published_on})",
+        lambda cells: _best_on(cells, learners) >= 4,
+        said,
     )
 
 
@@ -179,13 +180,20 @@ def _never_forget(cells: Cells) -> bool:
     return all(FORGETTING.read(pair) == 0 for runs in there.values() for pair in runs)
 
 
-def _is_best(model: str, stream: str, measure: Measure) -> Callable[[Cells], bool]:
-    def holds(cells: Cells) -> bool:
-        others = _rivals(cells, model, [stream], ALL)
-        cells = _same_seeds(cells, [model, *others])
-        return value(cells, model, stream, measure) >= max(value(cells, other, stream, measure) for other in others)
+def highest(model: str, stream: str) -> Claim:
+    """Of the paper's learners."""
+    learners = [other for other in (*OTHERS, MODULAR, ITSELF) if other != model]
 
-    return holds
+    def holds(cells: Cells) -> bool:
+        others = _rivals(cells, learners, [stream])
+        cells = _same_seeds(cells, [model, *others])
+        return value(cells, model, stream, GAIN) >= max(value(cells, other, stream, GAIN) for other in others)
+
+    return _said(
+        f"{stream}: {model} has the highest T of the paper's learners",
+        holds,
+        lambda cells: _among(cells, learners, [stream]),
+    )
 
 
 def _in_order(cells: Cells) -> bool:
@@ -222,19 +230,15 @@ _TRANSFER_CLAIMS = (
     _said(f"S-: the last task of MNTDP-D reuses at least {MODULES} modules of 7", _reuses),
     *map(unharmed, ("S_pl", "S+")),
     _said("Finetune forgets: F at most −0.25 on average", lambda cells: _mean(cells, "Finetune", FORGETTING) <= -0.25),
-    best_of(RESNETS, "all five"),
-    best_of(ALL, "two"),
+    best_of("the paper's learners with the ResNet", RESNETS, "all five"),
+    best_of("the paper's learners", OTHERS, "four"),
     _said(
         "F is exactly 0 for Independent, frozen New-head and New-leg, PNN and MNTDP",
         _never_forget,
         lambda cells: f"there are {', '.join(_who_never_forgets(cells))}",
     ),
     *map(remembered, AGAIN),
-    _said(
-        "S_in: New-leg freeze has the highest T of the paper's learners",
-        _is_best("New-leg freeze", "S_in", GAIN),
-        _of_rivals("New-leg freeze", ["S_in"], ALL),
-    ),
+    highest("New-leg freeze", "S_in"),
     _said(
         f"S_pl: T of EWC and New-head freeze is at most {-CLEARLY:g}",
         lambda cells: all(value(cells, m, "S_pl", GAIN) <= -CLEARLY for m in ("EWC †", "New-head freeze")),
