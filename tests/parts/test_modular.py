@@ -10,7 +10,7 @@ import torch
 from engram.core import Lesson, Split
 from engram.errors import BadData, BadSetting, TooLarge
 from engram.networks import Blueprint
-from engram.parts import modular
+from engram.parts import modular, nearest
 from engram.parts.modular import features
 
 SEARCHES = {"paper": ("mntdp-d", {"sources": 0}), "wide": ("mntdp-d", {"search": "wide"}), "sampled": ("mntdp-s", {})}
@@ -103,3 +103,17 @@ def test_the_prior_looks_at_so_many_samples(make, teach, digits_lessons, monkeyp
     learner.prior_samples = 1000
     learner._nearest(digits_lessons[1], learner.past_paths())
     assert seen[2:] == [len(digits_lessons[1].train), len(digits_lessons[1].validation)]
+
+
+def test_the_prior_holds_features_of_as_many_paths_at_a_time_as_there_is_room_for(
+    make, teach, digits_lessons, monkeypatch
+):
+    learner, seen = teach(make("mntdp-d", epochs=1), digits_lessons[:4]), []
+    at_once = learner._nearest(digits_lessons[3], learner.past_paths())
+    assert len(at_once) > 2
+    monkeypatch.setattr(nearest, "ROOM", 1)
+    monkeypatch.setattr(
+        modular, "features", lambda walk, paths, data: (seen.append(len(paths)), features(walk, paths, data))[1]
+    )
+    assert learner._nearest(digits_lessons[3], learner.past_paths()) == at_once
+    assert seen == [1, 1] * len(at_once)

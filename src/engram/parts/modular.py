@@ -16,7 +16,7 @@ from engram.networks import Blueprint
 from engram.parts.candidates import Recipe
 from engram.parts.gradient import GradientLearner
 from engram.parts.library import MODULES, Library, Path
-from engram.parts.nearest import accuracy, features
+from engram.parts.nearest import accuracy, features, with_room
 from engram.parts.partly_private import OwnOutputs
 from engram.parts.search import Search
 from engram.parts.stopping import take_out
@@ -112,14 +112,14 @@ class Modular(GradientLearner):
         """How well nearest neighbours do on the features of each path."""
         _, places = self.outputs.active(lesson.index, self.loss_over)
         known, asked = self.some(lesson.train, lesson, "train"), self.some(lesson.validation, lesson, "validation")
-        walk = self.fit.walk
-        near, far = features(walk, paths, known), features(walk, paths, asked)
-        labels, truth = pick(places, known.y), pick(places, asked.y)
+        walk, labels, truth = self.fit.walk, pick(places, known.y), pick(places, asked.y)
         found = {}
-        for path in paths:
-            pair = near[path[:-1]], labels, far[path[:-1]], truth
-            found[path], operations = accuracy(*pair, self.neighbours)
-            self.operations += operations
+        for group in with_room(paths, (len(known) + len(asked)) * self.library.features):
+            near, far = features(walk, group, known), features(walk, group, asked)
+            for path in group:
+                pair = near[path[:-1]], labels, far[path[:-1]], truth
+                found[path], operations = accuracy(*pair, self.neighbours)
+                self.operations += operations
         return found
 
     def some(self, data: Split, lesson: Lesson, which: str) -> Split:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,19 @@ from engram.parts.library import Path
 from engram.parts.walk import PathWalk
 
 BATCH = 256  # samples at a time
+ROOM = 1 << 28  # numbers that are held at a time, a gigabyte
+
+
+def with_room(paths: Iterable[Path], each: int) -> Iterator[list[Path]]:
+    """All paths, as many at a time as there is room for, with so many numbers of each; those that begin alike stay
+    together.
+
+    >>> list(with_room([(1, 0), (0, 0), (0, 1)], ROOM // 2))
+    [[(0, 0), (0, 1)], [(1, 0)]]
+    """
+    in_order, at_once = sorted(paths), max(1, ROOM // each)
+    for start in range(0, len(in_order), at_once):
+        yield in_order[start : start + at_once]
 
 
 def features(walk: PathWalk, paths: Iterable[Path], data: Split) -> dict[Path, Tensor]:
