@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 import torch
@@ -94,6 +95,14 @@ def test_bytes_of_a_shared_head(name, count, make, teach, permuted_lessons):
     for tasks, lesson in enumerate(permuted_lessons, start=1):
         teach(learner, [lesson])
         assert _bytes(learner)["total"] == 4 * count(tasks)
+
+
+@pytest.mark.parametrize("buffer", ["ring", "reservoir"])
+def test_a_replay_memory_holds_no_more_of_a_class_than_there_are_samples(buffer, make, teach, digits_lessons):
+    """Unlike the printed memory of er, which has 15 of every class of every task."""
+    few = replace(digits_lessons[1], train=digits_lessons[1].train.take(torch.arange(12)))
+    learner = teach(make("er", buffer=buffer, heads="per-task"), [digits_lessons[0], few])
+    assert _bytes(learner)["memory"] == 4 * (2 * 15 + 12) * (64 + 2)
 
 
 def test_bytes_are_itemised(make, teach, permuted_lessons):
