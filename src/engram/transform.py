@@ -80,7 +80,9 @@ class Transform:
     def coloured(self, x: Tensor) -> Tensor:
         """Images from 0 to 1 with their black turned into the colour: x + (1 − x) · colour, each channel by its own.
 
-        Exactly 1 everywhere in a channel that is full of it, so that it is known to have no deviation.
+        With 1 for the image's brightest value, which is what some have there, and less than 1 in most digits that were
+        resized, a channel full of colour would not be constant. It is exactly 1, so that it is known to have no
+        deviation.
         """
         if self.colour is None:
             return x

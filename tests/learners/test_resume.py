@@ -43,6 +43,7 @@ VARIANTS = [(name, {}) for name in learners()] + [
     ("finetune", {"stop": "patience", "patience": 4, "look_early": True, "weight_decay": 0.01, "heads": "per-task"}),
     ("er", {"buffer": "reservoir", "memory": 4}),
     ("mntdp-s", {"sources": 0, "stop": "patience", "patience": 3, "look_every": 2, "gamma_rate": 0.5}),
+    ("mntdp-s", {"prior": "random", "modules": 2}),
     ("pnn", {"stop": "patience", "patience": 3, "look_every": 2}),
     ("hat", {"strict": True, "weight_decay": 0.01, "stop": "patience", "patience": 3, "look_every": 2}),
     ("er", {"heads": "growing", "loss_over": "task", "stop": "patience", "patience": 3, "look_every": 2}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+import engram
 from engram.errors import BadSetting
 from engram.networks import Blueprint
 
@@ -87,3 +88,18 @@ def test_new_units_begin_as_in_the_published_code(make, teach, digits_lessons):
     assert weights.abs().max() <= 0.02
     assert weights.std().item() == pytest.approx(0.0088, abs=0.0004)
     assert first.bias.data[12:].tolist() == pytest.approx([0.1] * 40)
+
+
+@pytest.mark.parametrize(
+    "name, settings, said",
+    [
+        ("den", {}, {"selected", "loss", "added", "kept", "split", "units"}),
+        ("rcl", {"trials": 2}, {"actions", "trials", "units"}),
+    ],
+)
+def test_a_record_says_how_the_network_grew(name, settings, said):
+    record = engram.run("permuted-digits", name, tasks=2, widths="12-10", epochs=1, validation=0.1, **settings)
+    notes = [row.notes for row in record.rows]
+    assert notes[0]["units"] == [12, 10]
+    assert set(notes[1]) == said
+    assert record.to_json()["notes"] == notes
