@@ -80,9 +80,9 @@ class Transform:
     def coloured(self, x: Tensor) -> Tensor:
         """Images from 0 to 1 with their black turned into the colour: x + (1 − x) · colour, each channel by its own.
 
-        With 1 for the image's brightest value, which is what some have there, and less than 1 in most digits that were
-        resized, a channel full of colour would not be constant. It is exactly 1, so that it is known to have no
-        deviation.
+        Veniat et al. 2021 have the image's brightest value in the place of 1; that of a digit that was resized is less,
+        in each another, and no channel would be constant. Here one that is full of colour is exactly 1 everywhere, so
+        that it is known to have no deviation.
         """
         if self.colour is None:
             return x
