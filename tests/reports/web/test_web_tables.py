@@ -82,6 +82,10 @@ def test_who_chooses_by_which_validation_data_and_what_is_not_as_usual_in_the_st
     assert words["Protocol"][1] == "mntdp-d uses validation data while learning, which the stream has."
     words = dict(protocol_words(topic, {each.key: {"validation": 0.1} for each in runs}))
     assert words["Protocol"][1] == "mntdp-d uses validation data while learning, 10 % of every class's training data."
+    (topic,) = topics(runs[1:])
+    words = dict(protocol_words(topic, {each.key: {"validation": 500.0} for each in runs}))
+    held = "Where data is held out to choose by, it is 500 training samples of every class."
+    assert words["Protocol"][1] == held
 
 
 def test_paths_say_which_task_made_a_module():

@@ -77,14 +77,19 @@ def _whose(topic: Topic, head: str) -> str:
 
 def _held_out(records: Sequence[Record], specs: Specs) -> list[str]:
     shares = {specs[record.key]["validation"] for record in records if record.key in specs}
-    held = listed([f"{100 * share:.3g} %" for share in sorted(shares) if share] or [""])
+    held = listed([_of_a_class(share) for share in sorted(shares) if share] or [""])
     known = LEARNERS.everything()
     users = {r.learner for r in records if r.learner in known and known[r.learner].uses_validation(r.settings)}
-    whose = f", {held} of every class's training data" if held else ", which the stream has"
-    found = [f"{_also(users)} validation data while learning{whose}."] if users else []
+    found = [f"{_also(users)} validation data while learning, {held or 'which the stream has'}."] if users else []
     if held and not users:
-        found = [f"Where data is held out to choose by, it is {held} of every class's training data."]
+        found = [f"Where data is held out to choose by, it is {held}."]
     return found
+
+
+def _of_a_class(share: float) -> str:
+    if share < 1:
+        return f"{100 * share:.3g} % of every class's training data"
+    return f"{count(int(share), 'training sample')} of every class"
 
 
 def _also(users: Collection[str]) -> str:
