@@ -259,7 +259,7 @@ def test_runs_of_all_protocols_share_their_nodes_and_a_share_is_refused():
 
 
 def here(monkeypatch, *names):
-    monkeypatch.setattr("engram.streams.drawn._is_here", lambda name: name in names)
+    monkeypatch.setattr("engram.streams.drawn.is_here", lambda name: name in names)
 
 
 def test_the_published_datasets_where_they_are_here_and_stand_ins_elsewhere(monkeypatch):

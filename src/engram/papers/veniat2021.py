@@ -33,7 +33,6 @@ from engram.papers.veniat2021_models import (
     WIDE,
     Entrant,
     dataset_of,
-    is_here,
     known,
     network_settings,
     plain,
@@ -54,6 +53,7 @@ from engram.papers.veniat2021_tables import STANDARD as STANDARD_COLUMNS
 from engram.papers.veniat2021_words import BEYOND, FALL, LONG, NORMALISED, about, caveats
 from engram.reports.content import Column, Table, TableRow
 from engram.streams import ctrl, ctrl_long
+from engram.streams.drawn import ROLES, is_here
 
 BATCHES = tuple(range(6))  # of LCA@5
 
@@ -64,13 +64,12 @@ class _Cells:
     def __init__(self, tier: str):
         self.tier, self.scale = tier, TIERS[tier]
 
-    def of(self, *streams: str, only: Sequence[str] = ()) -> tuple[Cell, ...]:
+    def of(self, *streams: str) -> tuple[Cell, ...]:
         return tuple(
             self.cell(label, model, stream, instance)
             for stream in streams
             for instance in (self.scale.instances if stream == "S_long" else (1,))
             for label, model in self.models(stream).items()
-            if not only or plain(label) in only
         )
 
     def models(self, stream: str) -> dict[str, Entrant]:
@@ -177,8 +176,6 @@ def _roles(stream: str) -> list[str]:
 
 def _data_is_here(stream: str) -> bool:
     """Whether every dataset of a stream, or what stands in for it, is on this machine."""
-    from engram.streams.drawn import ROLES
-
     return all(is_here(role) or is_here(ROLES[role].stand_in) for role in _roles(stream))
 
 

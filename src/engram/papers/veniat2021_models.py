@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from engram import datasets
 from engram.learners import LEARNERS
-from engram.streams.drawn import ROLES
+from engram.streams.drawn import ROLES, is_here
 
 ALEXNET, STREAM_LEVEL = " *", " †"
 INDEPENDENT, MODULAR, WIDE = "Independent", "MNTDP-D", "MNTDP-D wide"
@@ -282,7 +281,3 @@ def network_settings(network: str, scale: Effort, times: float = 1.0) -> dict[st
         name, published = WIDTHS[network]
         found[name] = "-".join(str(round(times * int(w))) for w in str(found.get(name, published)).split("-"))
     return found
-
-
-def is_here(name: str) -> bool:
-    return name in datasets.names() and bool(datasets.describe(name)["available"])

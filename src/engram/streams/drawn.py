@@ -59,12 +59,12 @@ def choose(roles: Sequence[str], asked: str) -> list[str]:
         return [ROLES[role].stand_in for role in roles]
     if asked == "available":
         return [
-            role if _is_here(role) or not _is_here(ROLES[role].stand_in) else ROLES[role].stand_in for role in roles
+            role if is_here(role) or not is_here(ROLES[role].stand_in) else ROLES[role].stand_in for role in roles
         ]
     return asked.split("+")
 
 
-def _is_here(name: str) -> bool:
+def is_here(name: str) -> bool:
     return name in datasets.names() and bool(datasets.describe(name)["available"])
 
 
