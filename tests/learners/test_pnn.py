@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from engram.costs import itemise
 from engram.errors import BadData, BadSetting
-from engram.networks import Blueprint
+from engram.networks import NETWORKS, Blueprint
 
 RESNET = Blueprint.of("ctrl-resnet", width=2)
 STEM, REST, HEAD = 65 * 12, 13 * 10, 2 * 11
@@ -22,6 +23,21 @@ def test_one_task_is_independent_to_the_bit(network, make, teach, digits_lessons
     assert torch.equal(one.parameters(), other.parameters())
     x, _ = digits_lessons[0].validation.batch(slice(None))
     assert torch.equal(one.predict(x, 0), other.predict(x, 0))
+    assert one.flops() == other.flops()
+
+
+class Bend(nn.Module):
+    def forward(self, x):
+        return torch.tanh(x)
+
+
+def bent(shape):
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 12), Bend(), nn.Linear(12, 10), Bend())
+
+
+def test_columns_of_code_of_ones_own_are_counted_once(make, teach, digits_lessons):
+    own, ours = (Blueprint.of(NETWORKS.name_of(bent)), Blueprint.of("mlp", widths="12-10", activation="tanh"))
+    one, other = (teach(make("pnn", network=network), digits_lessons[:3]) for network in (own, ours))
     assert one.flops() == other.flops()
 
 

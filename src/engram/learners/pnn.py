@@ -12,9 +12,9 @@ from typing import Any
 from torch import Tensor
 
 from engram.core import Lesson, State
-from engram.costs import forward_flops
+from engram.costs import BACKWARD, forward_flops
 from engram.networks import FlatNetwork
-from engram.parts.columns import build, column_flops, spared_flops
+from engram.parts.columns import build, column_flops, own_flops, spared_flops
 from engram.parts.partly_private import PartlyPrivate
 from engram.transform import under
 
@@ -56,9 +56,11 @@ class PNN(PartlyPrivate):
 
     def prepare(self, lesson: Lesson) -> None:
         super().prepare(lesson)
-        own, shape = forward_flops(self.network.trunk, self.outline.shape), self.outline.shape
-        self.forward_flops = column_flops(self.network, shape)
-        self.sample_flops += self.forward_flops - own - spared_flops(self.network, shape)
+        shape, trunk = self.outline.shape, self.network.trunk
+        own, every = own_flops(trunk, shape), column_flops(self.network, shape)
+        others = forward_flops(trunk, shape) - own  # what a step counted of them: where code is not the library's, all
+        self.forward_flops = every
+        self.sample_flops += every - own - spared_flops(self.network, shape) - (1 + BACKWARD) * others
 
     def network_of(self, task: int | None) -> FlatNetwork:
         """The column of a finished or the present task."""

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from engram.costs import forward_flops, module_flops
+from engram.costs import module_flops
 from engram.errors import BadSetting
 from engram.networks import Blueprint, FlatNetwork, Trunk
 from engram.networks.blocks import keeps
@@ -117,7 +117,12 @@ def _through(layers: Layers, x: Tensor) -> Tensor:
 
 def column_flops(network: FlatNetwork, shape: tuple[int, ...]) -> int:
     """Operations of a column's features for one sample, those of all columns before it included."""
-    return sum(forward_flops(trunk, shape) for trunk in (network.trunk, *getattr(network.trunk, "earlier", ())))
+    return sum(own_flops(trunk, shape) for trunk in (network.trunk, *getattr(network.trunk, "earlier", ())))
+
+
+def own_flops(trunk: Trunk, shape: tuple[int, ...]) -> int:
+    """Those of its own modules and of lateral ones."""
+    return sum(flops for flops, _ in module_flops(trunk, shape))
 
 
 def spared_flops(network: FlatNetwork, shape: tuple[int, ...]) -> int:
