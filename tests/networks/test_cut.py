@@ -55,12 +55,18 @@ def pre_activated(shape, inplace=True):
 
 
 class Halving(nn.BatchNorm2d):
+    """Always, or in training alone."""
+
+    def __init__(self, features, always):
+        super().__init__(features)
+        self.always = always
+
     def forward(self, x):
-        return super().forward(x.mul_(0.5))
+        return super().forward(x.mul_(0.5) if self.always or self.training else x)
 
 
-def halving(shape):
-    return nn.Sequential(nn.Conv2d(shape[0], 4, 3), Halving(4), nn.AdaptiveAvgPool2d(1))
+def halving(shape, always=True):
+    return nn.Sequential(nn.Conv2d(shape[0], 4, 3), Halving(4, always), nn.AdaptiveAvgPool2d(1))
 
 
 @pytest.mark.parametrize("learner", ["mntdp-d", "pnn"])
@@ -72,10 +78,11 @@ def test_modules_that_work_in_place_leave_alone_what_others_are_given(learner, m
     assert torch.equal(*found)
 
 
+@pytest.mark.parametrize("always", [True, False])
 @pytest.mark.parametrize("learner", ["mntdp-d", "mntdp-s", "pnn"])
-def test_modules_that_write_into_what_they_are_given_are_refused(learner, make):
+def test_modules_that_write_into_what_they_are_given_are_refused(learner, always, make):
     with pytest.raises(BadSetting, match="module '1' of network 'halving' writes into what it is given"):
-        make(learner, network=Blueprint.of(NETWORKS.name_of(halving)))
+        make(learner, network=Blueprint.of(NETWORKS.name_of(halving), always=always))
 
 
 def test_what_is_left_trains_and_what_went_rests():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from itertools import chain
 
 import torch
@@ -32,21 +33,21 @@ def into_modules(trunk: Trunk, count: int) -> Trunk:
 
 
 def require_untouched(trunk: Trunk, shape: tuple[int, ...]) -> None:
-    """Refuse modules that write into what they are given."""
-    was_training = trunk.training
-    trunk.eval()
-    x = trunk.laid_out(torch.zeros(2, *shape, device=trunk.device))
-    with torch.no_grad(), trunk.running():
-        for name, layers in trunk.modules_by_name.items():
-            given, version = x, x._version
-            for layer in layers:
-                x = layer(x)
-            if given._version != version:
-                raise BadSetting(
-                    f"module '{name}' of network '{trunk.name}' writes into what it is given, and other modules are "
-                    "given the same; let it make new values, as relu does and relu_ does not"
-                )
-    trunk.train(was_training)
+    """Refuse modules that write into what they are given, in training or in evaluation."""
+    trunk = copy.deepcopy(trunk)  # whose running statistics may change
+    trunk.reseed(torch.Generator())
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), trunk.running():
+        for training in (True, False):
+            x = trunk.train(training).laid_out(torch.zeros(2, *shape, device=trunk.device))
+            for name, layers in trunk.modules_by_name.items():
+                given, version = x, x._version
+                for layer in layers:
+                    x = layer(x)
+                if given._version != version:
+                    raise BadSetting(
+                        f"module '{name}' of network '{trunk.name}' writes into what it is given, and other modules "
+                        "are given the same; let it make new values, as relu does and relu_ does not"
+                    )
 
 
 def _joined_with_empty(trunk: Trunk) -> Modules:

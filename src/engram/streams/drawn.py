@@ -58,9 +58,7 @@ def choose(roles: Sequence[str], asked: str) -> list[str]:
     if asked == "stand-ins":
         return [ROLES[role].stand_in for role in roles]
     if asked == "available":
-        return [
-            role if is_here(role) or not is_here(ROLES[role].stand_in) else ROLES[role].stand_in for role in roles
-        ]
+        return [role if is_here(role) or not is_here(ROLES[role].stand_in) else ROLES[role].stand_in for role in roles]
     return asked.split("+")
 
 
