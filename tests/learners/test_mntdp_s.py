@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from engram.errors import BadSetting
 from engram.networks import Blueprint
 from engram.parts.branching import SharedModules
 from engram.parts.sampled import _halves
+from engram.parts.twins import Twins
 from engram.randomness import generator
 
 RESNET = Blueprint.of("ctrl-resnet", width=2)
@@ -38,13 +40,11 @@ def test_halves_share_every_class_and_nothing_else():
     assert set(first.tolist()) & set(second.tolist()) == {11}
 
 
-def test_modules_learn_from_one_half_and_the_distribution_from_the_other(make, teach, digits_lessons):
+def test_modules_learn_from_one_half_and_the_distribution_from_the_other(make, teach, digits_lessons, monkeypatch):
     learner = teach(make("mntdp-s", epochs=4), digits_lessons[:1])
-    batches = []
-    for _ in learner.learn(digits_lessons[1]):
-        if learner.fit.done == 6:
-            break
-        batches.append(learner.fit._batch(learner.fit.done % 2, learner.fit.done // 2))
+    batches, given = [], learner.fit._batch
+    monkeypatch.setattr(learner.fit, "_batch", lambda *place: batches.append(given(*place)) or batches[-1])
+    next(step for step in learner.learn(digits_lessons[1]) if step.done == 6)
     one, other = (set(torch.cat(batches[turn::2]).tolist()) for turn in (0, 1))
     assert not one & other
     assert len(one) == len(other) == 45
@@ -87,6 +87,25 @@ def test_the_new_modules_of_the_chosen_path_go_on_as_they_are(make, teach, digit
     if candidate.plan.kind == "branch":
         for name, span in candidate.network.blocks.items():
             assert torch.equal(candidate.network.theta[span], shared.theta[shared.blocks[name]])
+
+
+def test_nothing_of_a_lesson_or_its_search_stays(make, teach, digits_lessons):
+    learner = make("mntdp-s", epochs=2)
+    first = teach(learner, digits_lessons[:1]).fit.__dict__.keys() - {"task"}
+    teach(learner, digits_lessons[1:2])
+    assert learner.fit.__dict__.keys() - {"task"} == first
+    assert learner.fit.held_out is None
+
+
+def test_nobody_is_given_what_came_after_a_search(make, teach, digits_lessons):
+    """Nobody else begins with the modules that it found."""
+    place = {}
+    shelf = SimpleNamespace(twin=place.get, keep_twin=place.__setitem__)
+    learner = make("mntdp-s", epochs=2)
+    learner.twins = Twins(shelf, ("here",))
+    teach(learner, digits_lessons[:3])
+    assert learner.notes()["searched"]
+    assert len(place) == 1  # the first task
 
 
 @pytest.mark.parametrize("network", [None, RESNET])

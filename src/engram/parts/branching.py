@@ -101,7 +101,8 @@ class SharedModules:
         if entering:
             where, features = _joined(entering)
             ends[()] = where, self.network.scores(features)
-            self.operations += len(where) * head_flops(self.network, self.network.rows) * _passes(training)
+            passes = _passes(training) - (training and not new)  # no gradient of what frozen modules gave
+            self.operations += len(where) * head_flops(self.network, self.network.rows) * passes
         where, scores = _joined(list(ends.values()))
         return pick(scores, where.argsort())
 

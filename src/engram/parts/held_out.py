@@ -23,6 +23,10 @@ class HeldOut:
         self._places, self._walk, self._prefixes = places, walk, prefixes
         self._known: dict[Path, list[Tensor]] | None = None
 
+    def beyond(self, prefixes: Sequence[Path]) -> HeldOut:
+        """The same data, for candidates behind these prefixes."""
+        return HeldOut(self.data, self._places, self._walk, prefixes, counted=False)
+
     def accuracy(self, prefix: Path, scores: Callable[[Tensor], Tensor]) -> float:
         """The share that is right by these scores of what some first modules give."""
         right = (int((scores(x).argmax(1) == pick(self._places, y)).sum().item()) for x, y in self._batches(prefix))

@@ -7,18 +7,19 @@ are done, it is the only one left, and its new modules are fitted to all data as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Split, Step, pick
+from engram.core import Step, pick
 from engram.parts.branching import Distribution, SharedModules, way
 from engram.parts.candidates import Recipe, TrainedCandidate
 from engram.parts.fit import Material, require_finite
-from engram.parts.held_out import HeldOut
 from engram.parts.library import Library, Path
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.search import Search, planned
@@ -78,16 +79,13 @@ class Sampled(Search):
         )
         self.optimiser.fit(len(self.shared.network.theta), self.library.device)
 
-    def look_at(self, validation: Split, some: Split, places: Tensor) -> None:
-        super().look_at(validation, some, places)
-        self._validation = validation, places
-
     def use(self, material: Material) -> None:
         self._planned = planned(self.values, material)
         self._halves = _halves(material.data.y.cpu(), self._source("halves", self.task))
+        self._batches: dict[int, tuple[int, Sequence[Tensor]]] = {}  # of each half: an epoch, and its batches
         for candidate in self.trained:
             self._shorten(candidate)
-        super().use(material)
+        super().use(_alone(material) if self.done else material)
 
     def _shorten(self, candidate: TrainedCandidate) -> None:
         """The search has had its share of the steps."""
@@ -106,7 +104,8 @@ class Sampled(Search):
             yield Step(self.done + step.done, self.done + step.total)
 
     def _take(self, shared: SharedModules) -> None:
-        """A step on a batch of one half for the modules, of the other for the distribution."""
+        """A step on a batch of one half for the modules, of the other for the distribution. The fit that comes after
+        the search counts its own steps, so it crops, mirrors and drops by the same random numbers once more."""
         material, turn = self._material, self.done % 2
         index = self._batch(turn, self.done // 2)
         x, y = material.data.batch(index)
@@ -129,9 +128,11 @@ class Sampled(Search):
     def _batch(self, turn: int, number: int) -> Tensor:
         """Positions of the samples of a half's batch, counted from the first epoch on."""
         half, size = self._halves[turn], self.values["batch"]
-        epoch, place = divmod(number, -(-len(half) // size))
-        order = torch.randperm(len(half), generator=self._source("order", self.task, turn, epoch))
-        return half[order][place * size :][:size]
+        epoch, place = divmod(number, math.ceil(len(half) / size))
+        if turn not in self._batches or self._batches[turn][0] != epoch:
+            order = torch.randperm(len(half), generator=self._source("order", self.task, turn, epoch))
+            self._batches[turn] = epoch, half[order].split(size)
+        return self._batches[turn][1][place]
 
     def _choose(self, shared: SharedModules) -> None:
         """The likeliest plan is carried out, with the new modules as they are; of equal ones that with the fewest."""
@@ -140,12 +141,18 @@ class Sampled(Search):
         self.chance, self._spent = chances[best], self._spent + shared.operations
         candidate = self._made(self.plans[best])
         self.candidates, self.shared = [candidate], None
-        self.held_out = HeldOut(*self._validation, self.walk, [candidate.prefix], counted=False)
+        assert self.held_out is not None
+        self.held_out = self.held_out.beyond([candidate.prefix])
         if isinstance(candidate, TrainedCandidate):
             self.library.hand_over(shared.network, candidate.network)
             candidate.fit.begin()
             self._shorten(candidate)
-        candidate.use(self._material, self.held_out)
+        candidate.use(_alone(self._material), self.held_out)
+        del self.plans, self.distribution, self.optimiser
+
+    def finish(self) -> None:
+        super().finish()
+        del self._halves, self._batches
 
     def scores(self, x: Tensor) -> Tensor:
         if self.shared is None:
@@ -187,6 +194,11 @@ class Sampled(Search):
         self.optimiser.vectors = take_out(own, "slots.")
         self.distribution.optimiser.vectors = {name: v.cpu() for name, v in take_out(own, "gamma.").items()}
         self.optimiser.steps, self.distribution.optimiser.steps = plain["optimiser_steps"]
+
+
+def _alone(material: Material) -> Material:
+    """Without twins: nobody else begins with what a search came to."""
+    return replace(material, twins=None)
 
 
 def _halves(labels: Tensor, source: torch.Generator) -> tuple[Tensor, Tensor]:
