@@ -23,6 +23,16 @@ def test_every_trial_is_recorded_and_the_best_reward_stays(make, teach, digits_l
     assert right - 1e-4 * sum(best["actions"]) == pytest.approx(best["reward"], abs=1e-6)
 
 
+def test_of_equally_good_trials_the_first_stays(make, teach, digits_lessons, monkeypatch):
+    learner, seen = teach(make("rcl", trials=3, unit_cost=0), digits_lessons[:1]), []
+    monkeypatch.setattr(learner, "accuracy", lambda: seen.append(learner.network.theta.clone()) or 0.5)
+    teach(learner, digits_lessons[1:2])
+    trials = learner.notes()["trials"]
+    assert trials[0]["actions"] != trials[1]["actions"]
+    assert learner.notes()["actions"] == trials[0]["actions"]
+    assert torch.equal(learner.network.theta, seen[0])
+
+
 def test_a_dear_unit_keeps_networks_small(make, teach, digits_lessons):
     learner = teach(make("rcl", trials=4, unit_cost=10.0), digits_lessons[:2])
     trials = learner.notes()["trials"]

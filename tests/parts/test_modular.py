@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from engram.errors import BadData, BadSetting, TooLarge
 from engram.networks import Blueprint
 from engram.parts import modular, nearest
 from engram.parts.modular import features
+from engram.parts.search import _merit
 
 SEARCHES = {"paper": ("mntdp-d", {"sources": 0}), "wide": ("mntdp-d", {"search": "wide"}), "sampled": ("mntdp-s", {})}
 WHOLE = {"whole", "front", "adapter"}  # candidates that use the outputs of an old path
@@ -117,3 +120,16 @@ def test_the_prior_holds_features_of_as_many_paths_at_a_time_as_there_is_room_fo
     )
     assert learner._nearest(digits_lessons[3], learner.past_paths()) == at_once
     assert seen == [1, 1] * len(at_once)
+
+
+def test_so_many_neighbours_vote(make, teach, digits_lessons, monkeypatch):
+    learner, seen = teach(make("mntdp-d", epochs=1, neighbours=3), digits_lessons[:2]), set()
+    monkeypatch.setattr(modular, "accuracy", lambda *pair: (seen.add(pair[-1]) or 0.5, 0))
+    learner._nearest(digits_lessons[1], learner.past_paths())
+    assert seen == {3}
+
+
+def test_of_candidates_that_are_equally_good_the_one_with_less_that_is_new_is_chosen():
+    found = [((2, 9), 0.5), ((1, 9), 0.5), ((1, 4), 0.5), ((7, 99), 0.6)]
+    merits = [_merit(SimpleNamespace(new=new), score) for new, score in found]
+    assert all(one < better for one, better in pairwise(merits))
