@@ -214,7 +214,7 @@ def test_a_library_beyond_its_limit_is_refused_before_anything_is_trained(
     """Whatever else is allowed to take memory."""
     learner = make("mntdp-d", network=Blueprint.of("mlp", widths="1800"), epochs=1, most_megabytes=1)
     teach(learner, digits_lessons[:1])
-    learner.library.add(7, (), learner.library.fresh(0, torch.zeros(2, 1801)))
+    learner.library.add(7, (), learner.library.fresh(torch.zeros(2, 1801)))
     if insisted:
         monkeypatch.setenv("ENGRAM_MAX_BYTES", insisted)
     with pytest.raises(

@@ -71,7 +71,7 @@ def test_a_path_computes_what_the_network_computed_that_it_was_made_from(name):
     blueprint, x = Blueprint.of(name, **SMALL[name], precision="bf16"), images()
     library = Library(blueprint, (3, 20, 20), 0)
     rows = torch.randn(2, library.features + 1, generator=torch.Generator().manual_seed(1))
-    network = library.fresh(0, rows)
+    network = library.fresh(rows)
     path = library.add(0, (), network)
     with torch.no_grad():
         expected = network.scores(network.features(x))

@@ -21,7 +21,7 @@ def library(network, shape, paths=1):
     """One with paths of random modules."""
     made = Library(Blueprint.of(network[0], **network[1]), shape, 0)
     for task in range(paths):
-        fresh = made.fresh(0, torch.zeros(2, made.features + 1))
+        fresh = made.fresh(torch.zeros(2, made.features + 1))
         fresh.theta.copy_(torch.randn(len(fresh.theta), generator=generator(0, "test", task)))
         made.add(task, (), fresh)
     return made

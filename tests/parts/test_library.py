@@ -28,7 +28,8 @@ def grown(blueprint, *paths, outputs=10):
     """A library whose tasks keep so many first modules of the first one, and the networks of their new ones."""
     library, networks = Library(blueprint, SHAPE, 0), []
     for task, kept in enumerate(paths):
-        network = library.fresh(kept, rows(outputs, library.features, task))
+        network = library.part(kept, None)
+        network.append(rows(outputs, library.features, task))
         network.theta += task
         networks.append(network)
         library.add(task, library.paths.get(0, ())[:kept], network)
@@ -39,8 +40,7 @@ def grown(blueprint, *paths, outputs=10):
 def test_bytes_are_those_of_the_published_formulas(kept, counts):
     library, _ = grown(Blueprint.of("ctrl-resnet"), 0, kept, kept)
     assert library.bytes == 4 * counts == sum(4 * value.numel() for value in library.tensors().values())
-    assert library.new_parameters(0, 10) == TRUNK + HEAD_10 + BUFFERS
-    assert library.new_parameters(6, 10) == HEAD_10
+    assert library.new_parameters(10) == TRUNK + HEAD_10 + BUFFERS
 
 
 def test_paths_number_the_modules_of_each_layer():
@@ -70,7 +70,7 @@ def test_a_path_needs_no_modules_but_its_own():
 
 def test_running_statistics_are_part_of_a_module():
     library = Library(SMALL, SHAPE, 0)
-    network = library.fresh(0, rows(2, 4))
+    network = library.fresh(rows(2, 4))
     for _ in range(3):
         network.features(images(), training=True)
     library.add(0, (), network)
@@ -82,7 +82,7 @@ def test_running_statistics_are_part_of_a_module():
 def test_new_modules_begin_as_those_of_the_whole_network_do():
     library, whole = Library(SMALL, SHAPE, 7), SMALL.build(SHAPE, 7)
     for start in range(7):
-        fresh = library.fresh(start, torch.empty(0))
+        fresh = library.part(start, None)
         assert torch.equal(fresh.theta, whole.theta[len(whole.theta) - len(fresh.theta) :])
 
 

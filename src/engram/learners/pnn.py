@@ -62,9 +62,9 @@ class PNN(PartlyPrivate):
         self.forward_flops = every
         self.sample_flops += every - own - spared_flops(self.network, shape) - (1 + BACKWARD) * others
 
-    def network_of(self, task: int | None) -> FlatNetwork:
+    def network_of(self, task: int) -> FlatNetwork:
         """The column of a finished or the present task."""
-        return dict(zip(self.outputs.tasks, self.earlier)).get(-1 if task is None else task, self.network)
+        return dict(zip(self.outputs.tasks, self.earlier)).get(task, self.network)
 
     def load(self, state: State) -> None:
         """Build the columns that it speaks of, each behind the last, and give them what it has of them."""

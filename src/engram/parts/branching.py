@@ -76,7 +76,7 @@ class SharedModules:
     """One new module for each layer, of use to every plan; `scores` lets each sample of a batch go its own way."""
 
     def __init__(self, library: Library, ways: Sequence[Sequence[int]], rows: Tensor):
-        self.library, self.network = library, library.fresh(0, rows)
+        self.library, self.network = library, library.fresh(rows)
         self._ways = torch.tensor(ways)
         self._new_from = (self._ways == NEW).int().argmax(1) + len(library.layers) * (self._ways != NEW).all(1)
         self.operations = 0

@@ -125,9 +125,9 @@ class Growing(PartlyPrivate):
         """The hidden layers, from the sample on."""
         return [layer for layer in (network or self.network).trunk.layers if isinstance(layer, nn.Linear)]
 
-    def network_of(self, task: int | None) -> FlatNetwork:
+    def network_of(self, task: int) -> FlatNetwork:
         """Put together anew: how a matrix lies in memory can change the last bits of a product."""
-        if f"private.{task}" not in self.kept or task is None:
+        if f"private.{task}" not in self.kept:
             return self.network
         found = self.cut_to(self.stamps[task])
         found.append(self.kept[f"private.{task}"])

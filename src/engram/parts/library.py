@@ -73,9 +73,9 @@ class Library:
         """How many numbers a head is given."""
         return self._bench.trunk.features
 
-    def fresh(self, start: int, rows: Tensor) -> FlatNetwork:
-        """New modules from a layer on, with these rows of a head."""
-        network = self.part(start, None)
+    def fresh(self, rows: Tensor) -> FlatNetwork:
+        """A new module in each layer, with these rows of a head."""
+        network = self.part(0, None)
         network.append(rows)
         return network
 
@@ -118,9 +118,9 @@ class Library:
             number = self.adapters[number]
         return number
 
-    def new_parameters(self, start: int, outputs: int) -> int:
-        """How many numbers are kept of new modules from a layer on."""
-        names = self.layers[start:-1]
+    def new_parameters(self, outputs: int) -> int:
+        """How many numbers are kept of a new module in each layer."""
+        names = self.layers[:-1]
         return sum(len(_values(self._bench, name)) for name in names) + outputs * (self.features + 1)
 
     def add(self, task: int, prefix: Path, network: FlatNetwork | None = None, suffix: Path = ()) -> Path:

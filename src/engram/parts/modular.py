@@ -81,7 +81,7 @@ class Modular(GradientLearner):
                 f"{name} has no validation data for '{self.name}' to choose a path by; give a class of it at "
                 "least two training samples, of which one can be held out (validation=0.1)"
             )
-        needed = self.library.bytes + 4 * self.library.new_parameters(0, len(lesson.classes))
+        needed = self.library.bytes + 4 * self.library.new_parameters(len(lesson.classes))
         what, most = f"the module library with new modules for {name}", self.most_megabytes * 10**6
         if 0 < most < needed:
             raise TooLarge(

@@ -104,11 +104,12 @@ class PartlyPrivate(GradientLearner):
 
     def predict(self, x: Tensor, task: int | None = None) -> Tensor:
         self.columns(task)  # raises where the task is missing or has not been learned
+        assert task is not None
         network = self.network_of(task)
         with torch.no_grad():
             return network.scores(network.features(x.to(self.device))).to(x.device)
 
-    def network_of(self, task: int | None) -> FlatNetwork:
+    def network_of(self, task: int) -> FlatNetwork:
         """The network of a finished or the current task, until another finished one is asked for."""
         if f"private.{task}" not in self.kept:
             return self.network
