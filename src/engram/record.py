@@ -273,3 +273,11 @@ def curve_by_step(curve: Curve) -> list[float]:
             return [*values, math.nan]
         values.append(value)
     return values
+
+
+def makers(record: Record) -> dict[int, list[int]]:
+    """Of every task that has a path, numbered from 1, which task made the module in each layer. An adapter and the
+    first module behind it are one that is new."""
+    first: dict[tuple[int, int], int] = {}
+    paths = {task: row.notes["path"] for task, row in enumerate(record.rows, 1) if "path" in row.notes}
+    return {task: [first.setdefault(module, task) for module in enumerate(path)] for task, path in paths.items()}

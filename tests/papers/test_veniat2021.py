@@ -12,10 +12,10 @@ from engram.errors import BadSetting
 from engram.papers import paper
 from engram.papers.cross_table import by_cell
 from engram.papers.paper import Answer
-from engram.papers.veniat2021_figures import radar, reused
+from engram.papers.veniat2021_figures import radar
 from engram.papers.veniat2021_models import MODELS, STREAMS, TIERS, TRANSFER
 from engram.papers.veniat2021_tables import AVERAGE, DELTA, GAIN, LAST, SIZE, SPEED, published, published_rows, value
-from engram.record import Record
+from engram.record import Record, makers
 from engram.reports.cells import full
 from engram.reports.page import write_page
 from engram.request import Request
@@ -241,8 +241,10 @@ def test_who_lacks_a_stream_is_named_under_the_radar():
 
 
 def test_modules_that_are_shared_are_counted_layer_by_layer():
-    assert reused([0, 1, 2], [[0, 0, 0], [1, 1, 1]]) == 2
-    assert reused([0, 1, 2], []) == 0
+    found = record(0.8, 0.4)
+    notes = [{"path": [0, 0, 0]}, {}, {"path": [1, 1, 1]}, {"path": [0, 1, 2]}]
+    rows = tuple(replace(found.rows[0], notes=each) for each in notes)
+    assert makers(replace(found, rows=rows)) == {1: [1, 1, 1], 3: [3, 3, 3], 4: [1, 3, 4]}
 
 
 def test_claims_are_held_or_not_held():

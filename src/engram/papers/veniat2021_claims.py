@@ -11,7 +11,6 @@ from itertools import pairwise
 from engram.metrics import spread
 from engram.papers.cross_table import Cells, Key, by_cell
 from engram.papers.paper import Answer, ByLabel, Claim
-from engram.papers.veniat2021_figures import path_of, reused
 from engram.papers.veniat2021_models import AGAIN, ALEXNET, INDEPENDENT, MODELS, MODULAR, STANDARD, TRANSFER, WIDE
 from engram.papers.veniat2021_tables import (
     AVERAGE,
@@ -32,6 +31,7 @@ from engram.papers.veniat2021_tables import (
     transfer_streams,
     value,
 )
+from engram.record import makers
 from engram.reports.summary import done
 
 CLAIMING = ("small", "paper")
@@ -121,10 +121,10 @@ def unharmed(stream: str) -> Claim:
 
 
 def _reuses(cells: Cells) -> bool:
-    found = [path_of(pair.record) for pair in pairs(cells, MODULAR, "S-")]
+    found = [makers(pair.record) for pair in pairs(cells, MODULAR, "S-")]
     if not all(found) or not found:
         raise KeyError((MODULAR, "S-"))
-    return all(reused(newest, earlier) >= MODULES for *earlier, newest in found)
+    return all(sum(maker != max(own) for maker in own[max(own)]) >= MODULES for own in found)
 
 
 def _rivals(cells: Cells, learners: Sequence[str], streams: Sequence[str]) -> list[str]:

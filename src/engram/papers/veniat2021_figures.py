@@ -21,7 +21,7 @@ from engram.papers.veniat2021_tables import (
     pairs,
     transfer_streams,
 )
-from engram.record import Record
+from engram.record import Record, makers
 from engram.reports.content import Bars, Column, Curves, Number, Paths, Radar, Table, TableRow
 from engram.reports.summary import done
 
@@ -129,25 +129,16 @@ def path_of(record: Record) -> list[list[int]]:
     return [list(row.notes["path"]) for row in record.rows if "path" in row.notes]
 
 
-def reused(path: Sequence[int], earlier: Sequence[Sequence[int]]) -> int:
-    """How many modules of a path are those of earlier ones. An adapter and the first module behind it are a new one.
-
-    >>> reused([0, 0, 1], [[0, 0, 0], [1, 1, 1]])
-    3
-    """
-    return sum(any(other[layer] == module for other in earlier) for layer, module in enumerate(path))
-
-
 def path_table(answers: Sequence[Answer]) -> list[Table]:
     """How many modules of each task's path are shared with earlier tasks, and how many are new."""
     rows = []
     for answer in answers:
-        found = [path_of(record) for record in done(answer.records)]
-        for task in range(min(map(len, found), default=0)):
-            shared = spread([float(reused(own[task], own[:task])) for own in found])
-            new = spread([float(len(own[task]) - reused(own[task], own[:task])) for own in found])
+        found = [makers(record) for record in done(answer.records)]
+        for task in min(found, key=len, default=()):
+            shared = spread([float(sum(maker != task for maker in own[task])) for own in found])
+            new = spread([float(own[task].count(task)) for own in found])
             numbers = tuple(Number(each["mean"], each["std"], len(found)) for each in (shared, new))
-            rows.append(TableRow((answer.question.label, str(task + 1)), numbers))
+            rows.append(TableRow((answer.question.label, str(task)), numbers))
     columns = (Column("reused", "modules reused", 1), Column("new", "new modules", 1))
     title = "Means over seeds; the figure shows the first one."
     return [Table(("search", "task"), columns, tuple(rows), title, "ours")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engram.record import Record
+from engram.record import Record, makers
 from engram.reports.web.csv_file import CsvFile
 from engram.reports.web.methods import Method, Topic
 
@@ -59,13 +59,7 @@ def csv_file(topic: Topic) -> CsvFile:
 
 
 def _routes(record: Record) -> list[Route]:
-    makers: dict[tuple[int, int], int] = {}
-    found = []
-    for task, notes in enumerate((row.notes for row in record.rows), 1):
-        if "path" in notes:
-            own = [makers.setdefault((layer, module), task) for layer, module in enumerate(notes["path"])]
-            found.append(Route(task, own, str(notes.get("kind", ""))))
-    return found
+    return [Route(task, own, str(record.rows[task - 1].notes.get("kind", ""))) for task, own in makers(record).items()]
 
 
 def _facts(record: Record) -> list[list[object]]:
