@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from engram.core import Cost, Row
+from engram.core import Cost, Machine, Row
 from engram.errors import UnknownName
 from engram.papers import PAPERS, paper
 from engram.papers.paper import Answer, Claim, Experiment, Question, at_least
@@ -37,6 +37,20 @@ def test_rows_with_other_seeds_than_most_are_named():
     assert experiment(named).section(named).notes == ()
     uneven = [*named, more]
     assert experiment(uneven).section(uneven).notes == ("Means are over seeds 0, but of SI (0, 1, 2).",)
+
+
+def test_a_life_on_several_kinds_of_machines_is_named():
+    one, other = (Machine("AVX512", "2.13.0", "x86_64", f"Maker 1 {model}") for model in (1, 2))
+    (made,) = answer(0.9).records
+    notes = []
+    for machines in ((one, one), (one, other)):
+        after = [dict.fromkeys(("single", "multi"), (0.9,) * tasks) for tasks in (1, 2)]
+        rows = tuple(dataclasses.replace(made.rows[0], machine=m, **own) for m, own in zip(machines, after))
+        trained = dataclasses.replace(answer(0.9), records=(dataclasses.replace(made, rows=rows),))
+        notes.append(experiment([trained]).section([trained]).notes)
+    none, (note,) = notes
+    assert none == ()
+    assert note.startswith("Tasks of one life were trained on several kinds of machines in SI: ")
 
 
 @pytest.mark.parametrize("accuracies, verdict", [((0.89, 0.91), "held"), ((0.89, 0.90), "NOT held")])

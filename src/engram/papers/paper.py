@@ -155,7 +155,7 @@ class Experiment:
             tables=tables,
             data=self.data(answers),
             verdicts=self.verdicts(answers),
-            notes=(*_uneven(answers), *self.notes(answers)),
+            notes=(*_uneven(answers), *_moved(answers), *self.notes(answers)),
             sources=tuple(sorted(filter(None, sources))),
             figure=self.picture(answers),
             settings=self.settings(answers),
@@ -202,6 +202,17 @@ def _uneven(answers: Sequence[Answer]) -> list[str]:
     most = max(by_seeds, key=lambda seeds: len(by_seeds[seeds]))
     others = [f"{', '.join(labels)} ({seeds})" for seeds, labels in by_seeds.items() if seeds != most]
     return [f"Means are over seeds {most}, but of {', '.join(others)}."]
+
+
+def _moved(answers: Sequence[Answer]) -> list[str]:
+    """Of which rows a life was lived on several kinds of machines: a checkpoint that was not there was grown again."""
+    labels = [answer.question.label for answer in answers if any(len(r.machines) > 1 for r in done(answer.records))]
+    if not labels:
+        return []
+    return [
+        f"Tasks of one life were trained on several kinds of machines in {', '.join(labels)}: what was measured early "
+        "and late may be of networks with other bits, which F takes for a change."
+    ]
 
 
 Answered = Sequence[tuple[Experiment, Sequence[Answer]]]
