@@ -345,6 +345,22 @@ def test_learners_are_compared_on_the_seeds_that_all_of_them_have():
     assert said(seeds)[wider] == "held"  # on seed 0, where it is better; over all of them it is not
 
 
+def test_every_two_learners_are_compared_on_the_seeds_that_they_have_in_common():
+    found = experiment("table1", only=("Independent", "Finetune", "MNTDP-D"))
+    best = "MNTDP-D has the best A of the paper's learners on at least four streams (published: on four)"
+
+    def verdict(finetuned):
+        last = {("Independent", 0): 0.4, ("Finetune", 1): finetuned, ("MNTDP-D", 0): 0.5, ("MNTDP-D", 1): 0.3}
+        made = [
+            Answer(c, tuple(record(0.5, end, seed=s) for (model, s), end in last.items() if model == c.model))
+            for c in found.questions
+        ]
+        return {v.claim: v.verdict for v in found.verdicts(made)}[best]
+
+    assert verdict(0.2) == "held"
+    assert verdict(0.35) == "NOT held"
+
+
 def test_the_wide_search_has_no_speed_of_learning():
     """It looks at all samples before its first step."""
     found = experiment("table13", only=("Independent", "MNTDP-D wide"))

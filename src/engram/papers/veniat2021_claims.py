@@ -141,14 +141,16 @@ def _among(cells: Cells, learners: Sequence[str], streams: Sequence[str]) -> str
     return "" if there == total else f"beside {there} of {total} others"
 
 
+def _is_best(cells: Cells, model: str, others: Sequence[str], stream: str, measure: Measure) -> bool:
+    """Whether it is ahead of each of the others, on the seeds that the two have."""
+    duels = [(_same_seeds(cells, [model, other]), other) for other in others]
+    return all(value(duel, model, stream, measure) > value(duel, other, stream, measure) for duel, other in duels)
+
+
 def _best_on(cells: Cells, learners: Sequence[str]) -> int:
-    """On how many streams none of these learners is as good as MNTDP-D."""
+    """On how many streams MNTDP-D has the best A of all."""
     others = _rivals(cells, learners, TRANSFER)
-    cells = _same_seeds(cells, [MODULAR, *others])
-    return sum(
-        value(cells, MODULAR, stream, AVERAGE) > max(value(cells, other, stream, AVERAGE) for other in others)
-        for stream in TRANSFER
-    )
+    return sum(_is_best(cells, MODULAR, others, stream, AVERAGE) for stream in TRANSFER)
 
 
 def best_of(which: str, learners: Sequence[str], published_on: str) -> Claim:
@@ -184,14 +186,9 @@ def highest(model: str, stream: str) -> Claim:
     """Of the paper's learners."""
     learners = [other for other in (*OTHERS, MODULAR, ITSELF) if other != model]
 
-    def holds(cells: Cells) -> bool:
-        others = _rivals(cells, learners, [stream])
-        cells = _same_seeds(cells, [model, *others])
-        return value(cells, model, stream, GAIN) >= max(value(cells, other, stream, GAIN) for other in others)
-
     return _said(
         f"{stream}: {model} has the highest T of the paper's learners",
-        holds,
+        lambda cells: _is_best(cells, model, _rivals(cells, learners, [stream]), stream, GAIN),
         lambda cells: _among(cells, learners, [stream]),
     )
 
