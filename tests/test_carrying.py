@@ -163,7 +163,7 @@ def test_a_damaged_row_is_not_carried_on(store, evaluated):
 
 
 def test_a_task_that_comes_again_is_evaluated_with_all_others(store, evaluated):
-    run = asked("mntdp-d")
+    run = asked("pathnet")
     node = path_of(run, 2)
     tree.grow(node.child([0], run.grid[0]), store)
     assert evaluated == [0, 1, 0, 1]

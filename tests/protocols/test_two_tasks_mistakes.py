@@ -12,7 +12,7 @@ SETTINGS = [
     ({"stop_fraction": 0}, "stop_fraction=0.0 is out of range; it must be above 0"),
     ({"stop_fraction": 1.5}, "stop_fraction=1.5 is out of range; it must be at most 1"),
     ({"stop_fraction": NAN}, "stop_fraction=nan is not a number; for example stop_fraction=0.99"),
-    ({"stop_fraction": [0.9, 0.99]}, "stop_fraction=[0.9, 0.99] is not a number"),
+    ({"stop_fraction": [0.9, 0.99]}, "stop_fraction=0.9,0.99 is not one value, which is a number"),
     ({"second_rate": 0}, "second_rate=0.0 is out of range; it must be above 0"),
     ({"second_rate": []}, "second_rate has no values to choose from; give at least one"),
     ({"second_rate": [0.1, -0.1]}, "second_rate=-0.1 is out of range; it must be above 0"),

@@ -46,12 +46,13 @@ def load(path: str | os.PathLike[str], *, own: bool = False) -> ContinualClassif
 def load_model(path: Path) -> ContinualClassifier:
     if not path.is_file():
         raise BadData(f"there is no file {path}; give one that a model was saved to")
+    digest = checkpoint.digest(path)
     try:
-        digest, found = checkpoint.digest(path), checkpoint.read(path, OWNER)
+        found = checkpoint.read(path, OWNER)
     except DamagedFile as error:
         way_out = f"restore {path} from a copy, or learn its files again"
-        if checkpoint.owner(path) is None:
-            way_out = "give a file that 'engram learn' made; if it is one that was damaged, restore it from a copy"
+        if not digest:  # it does not even begin as one
+            way_out = f"give a file that 'engram learn' made; if it was one, restore {path} from a copy"
         raise DamagedModel(f"{error}; {way_out}") from error
     version = found.plain.get("format")
     if not isinstance(version, int) or version > FORMAT:
