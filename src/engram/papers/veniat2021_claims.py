@@ -11,7 +11,17 @@ from itertools import pairwise
 from engram.metrics import spread
 from engram.papers.cross_table import Cells, Key, by_cell
 from engram.papers.paper import Answer, ByLabel, Claim
-from engram.papers.veniat2021_models import AGAIN, ALEXNET, INDEPENDENT, MODELS, MODULAR, STANDARD, TRANSFER, WIDE
+from engram.papers.veniat2021_models import (
+    AGAIN,
+    ALEXNET,
+    INDEPENDENT,
+    MODELS,
+    MODULAR,
+    STANDARD,
+    TRANSFER,
+    WIDE,
+    plain,
+)
 from engram.papers.veniat2021_tables import (
     AVERAGE,
     COMPUTE,
@@ -321,4 +331,7 @@ def _reason(model: str, table: str, tier: str) -> str:
         return "Other draws of classes; datasets that stand in for others are in the title."
     if model not in published_rows(table):
         return "The published number is the ResNet's."
-    return "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."
+    found = "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."
+    if plain(model) == "HAT":
+        found += " An epoch of a small task is one or two batches of 256, in which masks hardly harden."
+    return found
