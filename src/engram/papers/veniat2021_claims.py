@@ -333,5 +333,5 @@ def _reason(model: str, table: str, tier: str) -> str:
         return "The published number is the ResNet's."
     found = "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."
     if plain(model) == "HAT":
-        found += " An epoch of a small task is one or two batches of 256, in which masks hardly harden."
+        found += " Its masks do not harden where an epoch is one batch, as on the last task of S_in."
     return found
