@@ -37,7 +37,7 @@ def _two_tasks(make, teach, lessons, **settings):
 
 
 def test_hard_masks_protect_to_the_bit(make, teach, digits_lessons):
-    settings = {"optimizer": "sgd", "rate": 0.05}
+    settings = {"optimizer": "sgd", "rate": 0.05, "s_max": 4.0}  # so that most of what is free is in use
     learner, steps, protected = _two_tasks(make, teach, digits_lessons, **settings)
     x, _ = digits_lessons[0].validation.batch(slice(None))
     before, scores = learner.network.theta[: len(protected)].clone(), learner.predict(x, 0)
@@ -79,11 +79,23 @@ def test_what_is_taken_never_becomes_less(make, teach, digits_lessons):
 
 
 def test_masks_harden_within_an_epoch(make, digits_lessons):
-    """From 1/s_max by six steps of equal size, again and again."""
+    """By six steps of equal size to s_max, again and again."""
     learner = make("hat", epochs=2)
     found = [learner.hardness for step in learner.learn(digits_lessons[0]) if step.done]
     least = 1 / 400
-    assert found == pytest.approx([least + (400 - least) * b / 6 for b in (0, 1, 2, 3, 4, 5)] * 2)
+    assert found == pytest.approx([least + (400 - least) * b / 6 for b in (1, 2, 3, 4, 5, 6)] * 2)
+
+
+def test_where_an_epoch_is_one_batch_training_has_the_masks_that_predict(make, digits_lessons):
+    """A forward pass in training gives what a prediction does, at every step (there is no dropout)."""
+    learner, lesson = make("hat", epochs=3, batch=len(digits_lessons[0].train)), digits_lessons[0]
+    x, _ = lesson.train.batch(slice(None))
+    for step in learner.learn(lesson):
+        if step.done:
+            assert learner.hardness == pytest.approx(learner.s_max)
+            learner.gates.open(torch.sigmoid(learner.hardness * learner.embedding.detach()))
+            trained = learner.network.scores(learner.network.features(x, training=True), learner.active)
+            assert torch.equal(trained.detach(), learner.predict(x, lesson.index))
 
 
 def test_a_step_by_hand(make, teach, snapshot, digits_lessons):
@@ -98,7 +110,7 @@ def test_a_step_by_hand(make, teach, snapshot, digits_lessons):
     prev = torch.sigmoid(s_max * learner.kept["private.0"][-UNITS:])
     index = torch.randperm(90, generator=generator(0, "order", 1, 0))[16:32]
     x, y = digits_lessons[1].train.batch(index)
-    s = 1 / s_max + (s_max - 1 / s_max) / 6
+    s = 1 / s_max + (s_max - 1 / s_max) * 2 / 6
     parts = [p.detach().clone().requires_grad_() for p in network.trunk.parameters()]
     head, e = (part.clone().requires_grad_() for part in theta[trunk:].split([22, UNITS]))
     a = torch.sigmoid(s * e)
@@ -193,7 +205,7 @@ def test_a_convolutional_network_is_masked_too(teach):
 
 
 def test_early_stopping_judges_by_hard_masks(make, digits_lessons):
-    learner = make("hat", stop="patience", patience=30, look_every=3, epochs=6, rate=0.02)
+    learner = make("hat", stop="patience", patience=30, look_every=3, epochs=6, rate=0.02, s_max=20.0)
     next(step for step in learner.learn(digits_lessons[0]) if step.done == 1)  # where masks are softest
     hard = torch.sigmoid(learner.s_max * learner.embedding.detach())
     assert not torch.allclose(torch.cat(learner.gates._values), hard, atol=0.1)

@@ -5,16 +5,17 @@ units that earlier tasks use are held back, so that their answers stay what they
 for later tasks.
 
 A task has an embedding e, one number for each unit; its mask is a = σ(s e) and multiplies the units' outputs. Inside an
-epoch of B batches s rises, s = 1/s_max + (s_max − 1/s_max) b/B, and masks harden; predictions have s = s_max. With
-a_prev the largest mask that any earlier task has for a unit:
+epoch of B batches s rises, s = 1/s_max + (s_max − 1/s_max) b/B for b = 1 … B, and masks harden; predictions have
+s = s_max. With a_prev the largest mask that any earlier task has for a unit:
 
     loss        L + sparsity · Σ a (1 − a_prev) / Σ (1 − a_prev)
     weights     gradient · (1 − min(a_prev of the unit behind, a_prev of the unit before))
     embedding   gradient · s_max/s · (cosh(s e) + 1)/(cosh(e) + 1), afterwards clamped to ±6
 
-With one batch an epoch s does not rise: masks are ½ in training, and hard only in predictions. A task of few samples
-wants a smaller batch. Each task has an output layer of its own. The wide form of Veniat et al. 2021 is a network of
-more `width`.
+The last batch of an epoch is trained with the masks that predict, as in the paper and in the code released with Veniat
+et al. 2021. (Serrà's own code counts batches from 0, and where an epoch is one batch, as with few samples, masks are ½
+for all of training: there the weights that are learned are not those that predictions need.) Each task has an output
+layer of its own. The wide form of Veniat et al. 2021 is a network of more `width`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class HAT(PartlyPrivate):
     """Keeps the embedding and the output layer of every task; a_prev follows from the embeddings."""
 
     name = "hat"
+    bits = 1  # masks are hard in the last batch of an epoch
     keeps = "a mask for every task"
     paper = "Serrà et al.: Overcoming catastrophic forgetting with hard attention to the task, ICML 2018"
     trunk = "finetune"  # withdraws the settings: the trunk is shared unit by unit
@@ -91,7 +93,7 @@ class HAT(PartlyPrivate):
 
     def before_step(self, x: Tensor, y: Tensor) -> None:
         per_epoch, least = self.steps_per_epoch(), 1 / self.s_max
-        self.hardness = least + (self.s_max - least) * ((self.step or 0) % per_epoch) / per_epoch
+        self.hardness = least + (self.s_max - least) * ((self.step or 0) % per_epoch + 1) / per_epoch
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         masks, unused = torch.sigmoid(self.hardness * self.embedding), 1 - self.taken

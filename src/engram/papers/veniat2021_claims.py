@@ -20,7 +20,6 @@ from engram.papers.veniat2021_models import (
     STANDARD,
     TRANSFER,
     WIDE,
-    plain,
 )
 from engram.papers.veniat2021_tables import (
     AVERAGE,
@@ -331,7 +330,4 @@ def _reason(model: str, table: str, tier: str) -> str:
         return "Other draws of classes; datasets that stand in for others are in the title."
     if model not in published_rows(table):
         return "The published number is the ResNet's."
-    found = "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."
-    if plain(model) == "HAT":
-        found += " Its masks do not harden where an epoch is one batch, as on the last task of S_in."
-    return found
+    return "One point of the grid and one other draw of classes; datasets that stand in for others are in the title."

@@ -68,11 +68,10 @@ GENERAL = (
     "its F of 0 is what it was built for, and tests compare the outputs bit by bit. Memory counts all that is kept, "
     "with EWC, Online EWC and ER also what batch normalisation keeps (10 kB with the paper's ResNet), which the "
     "printed numbers leave out there; ER keeps no more samples of a class than there are, where the printed numbers "
-    "have 15 of the last task of S_in too. Masks of HAT do not harden where an epoch is one batch, as on tasks of few "
-    "samples. The printed memory of EWC on permuted MNIST has one copy less than on other streams, that of MNTDP-D "
-    "with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in Table 18, and the last row of Table 16 "
-    "lacks its “(Wide)”. The released configurations search among more paths on S_in and S_out than the paper "
-    "describes; here they are its."
+    "have 15 of the last task of S_in too. The printed memory of EWC on permuted MNIST has one copy less than on "
+    "other streams, that of MNTDP-D with the AlexNet on the long stream is 1782 MB in Table 2 and 1803 in Table 18, "
+    "and the last row of Table 16 lacks its “(Wide)”. The released configurations search among more paths on S_in "
+    "and S_out than the paper describes; here they are its."
 )
 LONG = (
     "Mean over instances of the stream and seeds. By its name only: a hundred tasks take their time. The wide search "
