@@ -194,6 +194,15 @@ def test_every_task_is_normalised_by_its_own_training_samples(name):
         assert task.train.transform == task.validation.transform == task.test.transform
 
 
+def test_or_not_where_that_is_asked_for():
+    plain, usual = make("ctrl-in", normalised=False), make("ctrl-in")
+    x, _ = plain[0].train.batch(slice(None))
+    assert (x.min(), x.max()) == (0, 1)
+    assert torch.allclose(x, plain_images(usual[0].train), atol=1e-6)
+    assert plain.spec["options"]["normalised"] is False
+    assert "normalised" not in usual.spec["options"]  # keys of before there was a choice stay
+
+
 def test_the_five_streams_of_a_seed_have_the_same_classes():
     minus, out, plus = (make(name, seed=4) for name in ("ctrl-minus", "ctrl-out", "ctrl-plus"))
     assert minus.outline == plus.outline

@@ -23,7 +23,7 @@ from typing import Any
 
 from engram.errors import BadSetting
 from engram.settings import Setting
-from engram.streams.drawn import DATASETS, TEST_SAMPLES, Drawn, cast, choose, marks, offsets, set_apart
+from engram.streams.drawn import DATASETS, NORMALISED, TEST_SAMPLES, Drawn, cast, choose, marks, offsets, set_apart
 from engram.streams.plan import Kind, Plan, clip
 from engram.streams.seeding import shuffled
 from engram.streams.source import Source
@@ -47,6 +47,7 @@ OPTIONS = {
     "small": Setting(SMALL, "training samples a class of the other tasks; half as many for validation", at_least=1),
     "probe": Setting(0, "training samples a class of the last task (0: as in the paper)", at_least=0),
     "test_samples": TEST_SAMPLES,
+    "normalised": NORMALISED,
 }
 
 

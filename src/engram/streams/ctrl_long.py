@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from engram.datasets import class_names
 from engram.errors import BadSetting
 from engram.settings import Setting
-from engram.streams.drawn import DATASETS, TEST_SAMPLES, Drawn, cast, choose, marks, offsets, set_apart
+from engram.streams.drawn import DATASETS, NORMALISED, TEST_SAMPLES, Drawn, cast, choose, marks, offsets, set_apart
 from engram.streams.plan import Kind, Plan, title
 from engram.streams.seeding import drawn, shuffled
 from engram.streams.source import Source
@@ -107,6 +107,7 @@ KIND = Kind(
         "large": Setting(1000, "training samples a class of large tasks; half as many for validation", at_least=1),
         "validation_copies": Setting(4, "mirrored and shifted copies of every validation sample", at_least=0),
         "test_samples": TEST_SAMPLES,
+        "normalised": NORMALISED,
     },
     plan=plan,
     many=True,

@@ -8,7 +8,7 @@ one is not to be had, a stand-in takes its place, and the stream's name says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -18,6 +18,7 @@ from engram import datasets
 from engram.errors import BadSetting
 from engram.moves import AT_REST, SIZES
 from engram.settings import Setting
+from engram.streams import inputs
 from engram.streams.plan import Chosen, Part
 from engram.streams.seeding import drawn, shuffled
 from engram.streams.source import Source
@@ -49,6 +50,7 @@ DATASETS = Setting(
     "names joined by + in the order of the published ones",
 )
 TEST_SAMPLES = Setting(1000, "most test samples a class", at_least=1)
+NORMALISED = replace(inputs.NORMALISED, default=True)
 
 
 def choose(roles: Sequence[str], asked: str) -> list[str]:
