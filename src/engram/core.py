@@ -25,7 +25,7 @@ from engram.samples import pick as pick
 from engram.transform import Several, Transform
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """Samples as they were published: nothing scaled, shuffled or split beyond the official train and test sets.
 

@@ -22,6 +22,7 @@ from engram.runs import Run
 from engram.settings import Setting, declared
 from engram.streams import options_of, stream
 from engram.streams.validation import SHARE
+from engram.tree import one_thread
 
 HEADS = ("single", "multi")
 
@@ -202,7 +203,8 @@ def _check_head(
 def _needs_task(_: Any, learner: str, outline: Outline, network: str, network_settings: str, settings: str) -> bool:
     """Build the learner once, however many runs have it: large networks take their time."""
     blueprint = Blueprint.of(network, **json.loads(network_settings))
-    return create(learner, outline, 0, blueprint, json.loads(settings)).needs_task
+    with one_thread():  # as where it is trained: beside busy processes two would take many times as long
+        return create(learner, outline, 0, blueprint, json.loads(settings)).needs_task
 
 
 def _text(settings: Mapping[str, Any]) -> str:

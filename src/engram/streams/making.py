@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from engram import datasets
@@ -21,7 +22,7 @@ from engram.streams.doubts import say_if_large, say_if_shared, say_if_untested
 from engram.streams.inputs import CHANGES, check_inputs
 from engram.streams.plan import Kind, Plan, assemble
 from engram.streams.seeding import SEED
-from engram.streams.source import Reference, Source, open_source
+from engram.streams.source import Reference, Source, is_published, open_source
 from engram.streams.validation import SHARE
 
 KINDS: dict[str, Kind] = (
@@ -97,7 +98,16 @@ def stream(
     sources = [open_source(reference) for reference in _references(kind, dataset, values)]
     for source in sources:
         _say_doubts(source)
-    return _make(kind, sources, SEED.parse("seed", seed), values, _version(str(name), kind, sources, version))
+    seed, newest = SEED.parse("seed", seed), _version(str(name), kind, sources, version)
+    if all(is_published(source.reference) for source in sources):
+        return _made_once(kind.name, tuple(sources), seed, tuple(values.items()), newest)
+    return _make(kind, sources, seed, values, newest)
+
+
+@lru_cache(maxsize=32)
+def _made_once(kind: str, sources: Sequence[Source], seed: int, values: Sequence[Any], version: int) -> Stream:
+    """One stream, whose tasks are built once, for all rows of a table that ask for it."""
+    return _make(KINDS[kind], sources, seed, dict(values), version)
 
 
 def rebuild(spec: Mapping[str, Any]) -> Stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from pathlib import PurePath
 from typing import TypeAlias
@@ -81,7 +81,20 @@ def open_source(reference: Reference) -> Source:
         raise BadSetting(f"a dataset cannot be a {type(reference).__name__}; give a name, an .npz path or a Dataset")
     text = os.fspath(reference)
     dataset = datasets.load(text)
-    return Source(dataset, text if text in datasets.names() else os.path.abspath(os.path.expanduser(text)))
+    return (
+        _published(dataset, text) if is_published(text) else Source(dataset, os.path.abspath(os.path.expanduser(text)))
+    )
+
+
+def is_published(reference: str) -> bool:
+    """Whether it names a dataset of the catalogue, which stays in memory while its bytes are what they were."""
+    return reference in datasets.names()
+
+
+@lru_cache(maxsize=8)
+def _published(dataset: Dataset, name: str) -> Source:
+    """One source for all streams: to sort a dataset's labels anew for each takes a while."""
+    return Source(dataset, name)
 
 
 def _check(dataset: Dataset) -> None:
