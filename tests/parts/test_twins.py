@@ -102,20 +102,37 @@ def test_candidates_of_different_searches_are_trained_once(
     assert beside.notes() == alone.notes()
 
 
-def test_screening_is_done_once_for_all_rates(make, teach, digits_lessons, snapshot, same_state, taken):
+@pytest.mark.parametrize(("after", "finalists"), [(0, 0), (0, 1), (5, 1)])
+def test_screening_is_done_once_for_all_rates(
+    after, finalists, make, teach, digits_lessons, snapshot, same_state, taken
+):
     """It has a rate of its own, and so has the candidate with an adapter: only the others are trained again."""
-    settings, place, needed = {**PATIENT, **WIDE, "screen_steps": 40}, Shelf(), {}
-    before = snapshot(teach(make("mntdp-d", **settings), digits_lessons[:1]))
+    settings, place, needed = {**PATIENT, **WIDE, "screen_steps": 40, "finalists": finalists}, Shelf(), {}
+    lesson = replace(digits_lessons[0], index=4)
+    before = snapshot(teach(make("mntdp-d", **settings), digits_lessons[:4]))
     for rate, shelf in ((0.01, place), (0.02, place), (0.02, Shelf())):
         learner = make("mntdp-d", **{**settings, "rate": rate})
         learner.load(before)
         taken.clear()
-        teach(shared(learner, shelf), digits_lessons[1:2])
+        assert len(learner.past_paths()) > 2
+        moments = [step.done for step in shared(learner, shelf, after).learn(lesson) if step.done <= after]
         needed[rate, shelf is place] = len(taken), snapshot(learner), learner.flops(), learner.notes()
+        assert moments == list(range(after + 1))
     (steps, state, *rest), (alone, expected, *others) = needed[0.02, True], needed[0.02, False]
-    assert steps <= alone - 40
+    assert steps <= alone - 40 + after
     assert same_state(state, expected)
     assert rest == others
+
+
+def test_who_screens_other_samples_or_leaves_others_behind_finds_nothing(make, teach, digits_lessons, taken):
+    settings = {**PATIENT, **WIDE, "screen_steps": 8}
+    place, (*past, lesson) = Shelf(), digits_lessons[:3]
+    few = replace(lesson, validation=lesson.validation.take(torch.arange(20)))
+    for finalists, asked in ((0, lesson), (1, lesson), (0, few)):
+        learner = teach(shared(make("mntdp-d", **settings, finalists=finalists), place), past)
+        names = {name for name, state in place.items() if "path" in state.plain}
+        teach(learner, [asked])
+        assert {name for name, state in place.items() if "path" in state.plain} > names
 
 
 @pytest.mark.parametrize("name", AS_FIRST)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from torch import Tensor
 
 from engram.core import Split, pick
 from engram.parts.fit import LOOK
 from engram.parts.library import Path
+from engram.parts.twins import add_samples
 from engram.parts.walk import PathWalk, walked_flops
 
 ROOM = 1 << 30  # bytes of it that are held while candidates are compared
@@ -31,6 +33,10 @@ class HeldOut:
         """The share that is right by these scores of what some first modules give."""
         right = (int((scores(x).argmax(1) == pick(self._places, y)).sum().item()) for x, y in self._batches(prefix))
         return sum(right) / len(self.data)
+
+    def add_to(self, sha: Any) -> None:
+        """Put the data, and what is right, into a digest."""
+        add_samples(sha, self.data, pick(self._places, self.data.y))
 
     def flops(self, prefix: Path) -> int:
         """What `accuracy` adds to the operations of the walk."""

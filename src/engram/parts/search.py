@@ -7,6 +7,8 @@ candidates are fitted in lockstep, each until it stops by itself; the worse may 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engram.core import Split, Step
+from engram.core import Split, State, Step
 from engram.parts.candidates import Before, Branch, Ready, Recipe, TrainedCandidate, Whole
 from engram.parts.fit import Material, lockstep
 from engram.parts.held_out import HeldOut
@@ -151,16 +153,41 @@ class Search:
 
     def run(self) -> Iterator[Step]:
         if self.screened:
-            longest = max(candidate.fit.planned for candidate in self.trained)
-            fits = [candidate.fit for candidate in self.screened]
-            for step in lockstep(fits):
-                self._leave_the_worst(step)
-                fits[:] = [candidate.fit for candidate in self.screened]
-                yield Step(step.done, step.total + longest)
-            self._decide()
+            yield from self._screen()
         for step in lockstep([candidate.fit for candidate in self.trained]):
             self._halve(step.done)
             yield Step(self._ahead + step.done, self._ahead + step.total)
+
+    def _screen(self) -> Iterator[Step]:
+        """Find the source of the plans that wait for it, or take what another search found that compared the same paths
+        (one with another rate, which is not that of adapters)."""
+        twins, name, before = self._material.twins, self._name_of_screening(), self.operations
+        longest = max(candidate.fit.planned for candidate in self.trained)
+        fits = [candidate.fit for candidate in self.screened]
+        for step in lockstep(fits):
+            self._leave_the_worst(step)
+            fits[:] = [candidate.fit for candidate in self.screened]
+            yield Step(step.done, step.total + longest)
+            found = twins.place.twin(name) if twins and name and step.done == twins.after else None
+            if found is not None:
+                self._spent += found.plain["operations"] - (self.operations - before)
+                self._decide(tuple(found.plain["path"]), found.plain["steps"])
+                return
+        best = max(self.screened, key=lambda candidate: candidate.score())  # of equal ones the first
+        plain = {"path": list(best.plan.path), "steps": best.steps, "operations": self.operations - before}
+        if twins and name:
+            twins.place.keep_twin(name, State({}, plain))
+        self._decide(best.plan.path, best.steps)
+
+    def _name_of_screening(self) -> str | None:
+        """What it shares with all that compare the same paths in the same way; None where it has none, or was begun by
+        a process that was left."""
+        names = [candidate.fit.twin for candidate in self.screened]
+        if self.step or not names[0] or not all(names):
+            return None
+        sha = hashlib.sha256(json.dumps([names, self._finalists]).encode())
+        self._few.add_to(sha)
+        return names[0][:8] + sha.hexdigest()
 
     def _leave_the_worst(self, step: Step) -> None:
         """After a quarter of the steps half of the screened paths go on, after half of them a quarter. Who is at such a
@@ -185,13 +212,12 @@ class Search:
             for rival in best_first[stay:]:
                 rival.fit.give_up()
 
-    def _decide(self) -> None:
-        """Of the screened paths the best, of equal ones the first, is what the waiting plans are made with."""
-        best = max(self.screened, key=lambda candidate: candidate.score())
-        plans = [plan._replace(path=best.plan.path) for plan in self.waiting]
+    def _decide(self, path: Path, steps: int) -> None:
+        """The waiting plans are made with this path, which was the best after so many steps."""
+        plans = [plan._replace(path=path) for plan in self.waiting]
         there = [candidate.plan for candidate in self.candidates]
         added = [self._made(plan) for plan in plans if plan not in there]
-        self._ahead = best.steps
+        self._ahead = steps
         self._spent += sum(candidate.operations + candidate.fit.operations for candidate in self.screened)
         self.screened, self.waiting = [], []
         self.candidates += added
