@@ -98,6 +98,7 @@ def test_paper_shows_what_is_known_and_trains_nothing(engram, monkeypatch, tmp_p
     assert [line["method"] for line in whole["experiments"][0]["lines"]] == ["SI"]
     page = (tmp_path / "pages/permuted-mnist.md").read_text(encoding="utf-8")
     assert "engram paper permuted-mnist --tier quick --known --seeds 0" in page
+    monkeypatch.setattr("engram.memory.WORTH_A_WORD", 0)  # what workers would need, of which there are none
     said = engram("paper", "permuted-mnist", "--seeds", "7", "--known")
     assert (said.code, said.err) == (
         2,

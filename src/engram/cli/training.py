@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,7 +135,10 @@ def paper(
         open_store(store, must_exist=True)  # before the runs are made, which takes a while
     experiments = found.find(experiment, tier, dataset, rows, precision or "")
     numbers_ = found.seeds_of(tier) if seeds is None else seed_list(seeds)
-    asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
+    with warnings.catch_warnings():
+        if known:
+            warnings.filterwarnings("ignore", ".* in every worker process")  # there will be none
+        asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
     if plan:
         tell_stand_ins(every_run)
