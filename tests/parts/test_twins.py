@@ -124,15 +124,47 @@ def test_screening_is_done_once_for_all_rates(
     assert rest == others
 
 
+@pytest.mark.parametrize("finalists", [0, 1])
+def test_screening_is_shared_whatever_numbers_modules_have(
+    finalists, make, teach, digits_lessons, snapshot, same_state, taken
+):
+    """In one library they count tasks of other sizes too, which are not screened."""
+    settings, place, lesson = {**PATIENT, **WIDE, "screen_steps": 8}, Shelf(), replace(digits_lessons[0], index=3)
+    before = snapshot(teach(make("mntdp-d", **settings), digits_lessons[:3]))
+    tensors = {_further(name): values for name, values in before.tensors.items()}
+    paths = [[task, [number + 5 for number in path]] for task, path in before.plain["paths"]]
+    found = []
+    for state, shelf in (
+        (before, place),
+        (State(tensors, {**before.plain, "paths": paths}), place),
+        (State(tensors, {**before.plain, "paths": paths}), Shelf()),
+    ):
+        learner = make("mntdp-d", **settings, finalists=finalists)
+        learner.load(state)
+        taken.clear()
+        teach(shared(learner, shelf), [lesson])
+        found.append((len(taken), snapshot(learner), learner.notes()))
+    (_, (steps, state, notes), (alone, expected, others)) = found
+    assert steps < alone
+    assert same_state(state, expected)
+    assert notes == others
+
+
+def _further(name):
+    """A module of a state with a number that is greater by five."""
+    kind, *rest = name.split(".")
+    return ".".join([kind, rest[0], str(int(rest[1]) + 5)]) if kind == "modules" else name
+
+
 def test_who_screens_other_samples_or_leaves_others_behind_finds_nothing(make, teach, digits_lessons, taken):
     settings = {**PATIENT, **WIDE, "screen_steps": 8}
     place, (*past, lesson) = Shelf(), digits_lessons[:3]
     few = replace(lesson, validation=lesson.validation.take(torch.arange(20)))
     for finalists, asked in ((0, lesson), (1, lesson), (0, few)):
         learner = teach(shared(make("mntdp-d", **settings, finalists=finalists), place), past)
-        names = {name for name, state in place.items() if "path" in state.plain}
+        names = {name for name, state in place.items() if "place" in state.plain}
         teach(learner, [asked])
-        assert {name for name, state in place.items() if "path" in state.plain} > names
+        assert {name for name, state in place.items() if "place" in state.plain} > names
 
 
 @pytest.mark.parametrize("name", AS_FIRST)

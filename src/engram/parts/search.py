@@ -164,6 +164,7 @@ class Search:
         twins, name, before = self._material.twins, self._name_of_screening(), self.operations
         longest = max(candidate.fit.planned for candidate in self.trained)
         fits = [candidate.fit for candidate in self.screened]
+        entered = [candidate.plan.path for candidate in self.screened]  # numbers of modules are another library's own
         for step in lockstep(fits):
             self._leave_the_worst(step)
             fits[:] = [candidate.fit for candidate in self.screened]
@@ -171,12 +172,12 @@ class Search:
             found = twins.place.twin(name) if twins and name and step.done == twins.after else None
             if found is not None:
                 self._spent += found.plain["operations"] - (self.operations - before)
-                self._decide(tuple(found.plain["path"]), found.plain["steps"])
+                self._decide(entered[found.plain["place"]], found.plain["steps"])
                 return
         best = max(self.screened, key=lambda candidate: candidate.score())  # of equal ones the first
-        plain = {"path": list(best.plan.path), "steps": best.steps, "operations": self.operations - before}
+        place, spent = entered.index(best.plan.path), self.operations - before
         if twins and name:
-            twins.place.keep_twin(name, State({}, plain))
+            twins.place.keep_twin(name, State({}, {"place": place, "steps": best.steps, "operations": spent}))
         self._decide(best.plan.path, best.steps)
 
     def _name_of_screening(self) -> str | None:
@@ -185,7 +186,7 @@ class Search:
         names = [candidate.fit.twin for candidate in self.screened]
         if self.step or not names[0] or not all(names):
             return None
-        sha = hashlib.sha256(json.dumps([names, self._finalists]).encode())
+        sha = hashlib.sha256(json.dumps(["screening", names, self._finalists]).encode())
         self._few.add_to(sha)
         return names[0][:8] + sha.hexdigest()
 
