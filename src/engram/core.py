@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from engram.errors import BadState
 from engram.samples import ALIGNMENT as ALIGNMENT
-from engram.samples import Split, is_row_by_row
+from engram.samples import Split, is_row_by_row, rows_by_class
 from engram.samples import canonical as canonical
 from engram.samples import pick as pick
 from engram.transform import Several, Transform
@@ -47,6 +48,15 @@ class Dataset:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.x_train.shape[1:])
+
+    @cached_property
+    def train_rows(self) -> dict[int, Tensor]:
+        """Rows of the training set by class."""
+        return rows_by_class(self.y_train)
+
+    @cached_property
+    def test_rows(self) -> dict[int, Tensor]:
+        return rows_by_class(self.y_test)
 
 
 @dataclass(frozen=True)

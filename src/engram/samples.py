@@ -158,3 +158,10 @@ def _together(parts: Sequence[tuple[tuple[Transform, ...], Tensor]]) -> Transfor
     if not each:
         return parts[0][0][0]
     return each[0] if len(each) == 1 else Several(tuple(each), torch.cat(which))
+
+
+def rows_by_class(labels: Tensor) -> dict[int, Tensor]:
+    """The rows of every class that occurs, ascending, by one sort."""
+    order = labels.argsort(stable=True)
+    found, counts = labels[order].unique_consecutive(return_counts=True)
+    return dict(zip(found.tolist(), order.split(counts.tolist()), strict=True))

@@ -22,6 +22,7 @@ GOLDEN = {
     "split-digits": "26fbee4df14ee3577e37812783d98d5a615c3219929e1821c94083cc927f49a9",
     "permuted-digits": "5124cbd460cedc2a8ad7964549863b4213e04f91fc2bd78aa4a79f93c38dc240",
 }
+NAMED_TWICE = "87317979171eb55dc8e0138d71d50fabb31cd670ed22edde9dcbdad79928a46a"
 IN_ANOTHER_PROCESS = """
 import json, sys
 from engram.streams import rebuild
@@ -35,10 +36,15 @@ def test_who_asks_for_the_same_stream_of_a_published_dataset_gets_the_same_one()
     assert stream("split", dataset="digits", seed=2, normalised=True) is made
     assert stream("split-digits", seed=2) is not made
     assert stream("split-digits", seed=3, normalised=True) is not made
-    own = toy()
-    gone = weakref.ref(stream("split", dataset=own))
-    assert gone() is None
-    assert stream("split", dataset=own) is not stream("split", dataset=own)
+    for own in (toy(), toy("digits")):  # whatever it is called
+        gone = weakref.ref(stream("split", dataset=own))
+        assert gone() is None
+        assert stream("split", dataset=own) is not stream("split", dataset=own)
+
+
+def test_a_dataset_that_is_named_twice_is_measured_twice():
+    assert stream("concat-digits+digits", standardised=True).digest() == NAMED_TWICE
+    assert rebuild(stream("concat-digits+digits", standardised=True).spec).digest() == NAMED_TWICE
 
 
 @pytest.mark.parametrize("name", GOLDEN)

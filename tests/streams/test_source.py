@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from engram.errors import BadData, BadSetting
-from engram.streams.source import open_source, rows_by_class
+from engram.samples import rows_by_class
+from engram.streams.source import open_source
 
 from .toys import toy
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from engram import datasets
-from engram.core import Stream
+from engram.core import Dataset, Stream
 from engram.datasets.own_file import address
 from engram.errors import BadData, BadSetting, DataUnavailable, UnknownName
 from engram.own import in_folder, is_place
@@ -95,19 +95,24 @@ def stream(
         raise BadSetting(f"tasks={tasks} is not possible: stream '{kind.name}' says itself which tasks it has; {fewer}")
     given = options if tasks is None else {"tasks": tasks, **options}
     values = resolve(f"stream '{kind.name}'", kind.options, given)
-    sources = [open_source(reference) for reference in _references(kind, dataset, values)]
+    references = _references(kind, dataset, values)
+    sources = [open_source(reference) for reference in references]
     for source in sources:
         _say_doubts(source)
     seed, newest = SEED.parse("seed", seed), _version(str(name), kind, sources, version)
-    if all(is_published(source.reference) for source in sources):
-        return _made_once(kind.name, tuple(sources), seed, tuple(values.items()), newest)
+    if all(map(is_published, references)):
+        found = tuple(source.dataset for source in sources)
+        return _made_once(kind.name, tuple(references), found, seed, tuple(values.items()), newest)
     return _make(kind, sources, seed, values, newest)
 
 
-@lru_cache(maxsize=32)
-def _made_once(kind: str, sources: Sequence[Source], seed: int, values: Sequence[Any], version: int) -> Stream:
-    """One stream, whose tasks are built once, for all rows of a table that ask for it."""
-    return _make(KINDS[kind], sources, seed, dict(values), version)
+@lru_cache(maxsize=16)
+def _made_once(
+    kind: str, references: Sequence[str], _: Sequence[Dataset], seed: int, values: Sequence[Any], version: int
+) -> Stream:
+    """One stream for all rows of a table that ask for it, as long as its datasets are what they were: these are kept in
+    memory anyway, those of a user's own are not."""
+    return _make(KINDS[kind], [open_source(reference) for reference in references], seed, dict(values), version)
 
 
 def rebuild(spec: Mapping[str, Any]) -> Stream:

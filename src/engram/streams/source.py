@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import prod
 from pathlib import PurePath
 from typing import TypeAlias
@@ -21,7 +21,7 @@ Reference: TypeAlias = str | os.PathLike[str] | Dataset
 
 
 class Source:
-    """A dataset and the rows of each class, found once for all tasks."""
+    """A dataset and the rows of each class."""
 
     def __init__(self, dataset: Dataset, reference: str, dropped: tuple[int, ...] = ()):
         """`reference` is what finds the dataset again in another process; `dropped` rows of the test set are unused."""
@@ -31,15 +31,15 @@ class Source:
         """The source whose test samples are in the training set no more."""
         return Source(self.dataset, self.reference, self.dataset.in_both)
 
-    @cached_property
+    @property
     def train(self) -> dict[int, Tensor]:
-        return rows_by_class(self.dataset.y_train)
+        return self.dataset.train_rows
 
     @cached_property
     def test(self) -> dict[int, Tensor]:
-        rows = torch.arange(len(self.dataset.y_test))
-        kept = rows[~torch.isin(rows, torch.tensor(self.dropped, dtype=torch.int64))]
-        return {label: kept[own] for label, own in rows_by_class(self.dataset.y_test[kept]).items()}
+        dropped = torch.tensor(self.dropped, dtype=torch.int64)
+        kept = {label: rows[~torch.isin(rows, dropped)] for label, rows in self.dataset.test_rows.items()}
+        return {label: rows for label, rows in kept.items() if len(rows)}
 
     @cached_property
     def mean(self) -> Tensor:
@@ -65,13 +65,6 @@ class Source:
         return prod(self.dataset.shape)
 
 
-def rows_by_class(labels: Tensor) -> dict[int, Tensor]:
-    """The rows of every class that occurs, ascending, by one sort."""
-    order = labels.argsort(stable=True)
-    found, counts = labels[order].unique_consecutive(return_counts=True)
-    return dict(zip(found.tolist(), order.split(counts.tolist()), strict=True))
-
-
 def open_source(reference: Reference) -> Source:
     """The source behind a dataset's name, the path of an .npz file or a `Dataset` itself."""
     if isinstance(reference, Dataset):
@@ -81,20 +74,12 @@ def open_source(reference: Reference) -> Source:
         raise BadSetting(f"a dataset cannot be a {type(reference).__name__}; give a name, an .npz path or a Dataset")
     text = os.fspath(reference)
     dataset = datasets.load(text)
-    return (
-        _published(dataset, text) if is_published(text) else Source(dataset, os.path.abspath(os.path.expanduser(text)))
-    )
+    return Source(dataset, text if is_published(text) else os.path.abspath(os.path.expanduser(text)))
 
 
-def is_published(reference: str) -> bool:
-    """Whether it names a dataset of the catalogue, which stays in memory while its bytes are what they were."""
-    return reference in datasets.names()
-
-
-@lru_cache(maxsize=8)
-def _published(dataset: Dataset, name: str) -> Source:
-    """One source for all streams: to sort a dataset's labels anew for each takes a while."""
-    return Source(dataset, name)
+def is_published(reference: Reference) -> bool:
+    """Whether it names a dataset of the catalogue."""
+    return isinstance(reference, str) and reference in datasets.names()
 
 
 def _check(dataset: Dataset) -> None:
