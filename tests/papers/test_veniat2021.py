@@ -394,6 +394,8 @@ def test_what_is_far_from_the_published_value_is_noted():
     notes = found.notes(answers(found, lambda cell: (0.9, 0.9)))
     assert notes[0] == "New-head freeze * on S-: A 0.90, published 0.54. The published number is the ResNet's."
     assert notes[1].startswith("MNTDP-D * on S-: A 0.90, published 0.63. One point of the grid")
+    near = found.notes(answers(found, lambda cell: (0.58, 0.58)))
+    assert list(near) == ["No A is more than 0.06 from the published one."]
 
 
 def test_published_standard_errors_stand_under_the_table_that_has_them():

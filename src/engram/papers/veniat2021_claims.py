@@ -309,12 +309,18 @@ def remarks(stream: str, table: str, tier: str) -> Callable[[Sequence[Answer]], 
 
 def _far(cells: Cells, stream: str, table: str, tier: str) -> list[str]:
     """A note for every learner whose A is more than 0.06 from the published one, with what is known about why."""
-    return [
-        f"{model} on {stream}: A {ours:.2f}, published {beside:.2f}. {_reason(model, table, tier)}"
+    compared = [
+        (model, ours, beside)
         for model in models(cells)
         for ours, beside in [(_average(cells, model, stream), published(table, model, AVERAGE, tier == "alexnet"))]
-        if beside is not None and abs(ours - beside) > FAR
+        if beside is not None and not math.isnan(ours)
     ]
+    found = [
+        f"{model} on {stream}: A {ours:.2f}, published {beside:.2f}. {_reason(model, table, tier)}"
+        for model, ours, beside in compared
+        if abs(ours - beside) > FAR
+    ]
+    return found or [f"No A is more than {FAR:g} from the published one."] * bool(compared)
 
 
 def _errors(cells: Cells, table: str) -> list[str]:
