@@ -112,4 +112,8 @@ def test_paper_tells_what_stands_in(engram, monkeypatch):
     said = engram(*words)
     assert said.code == 0
     assert "digits stands in for cifar10" in said.err or "dtd37 stands in for dtd" in said.err
+    engram("run", "split-digits", "--learner", "ridge")
+    said_of_none = engram(*words[:-1], "--known")
+    assert said_of_none.err.startswith(said.err)
+    assert "none of these runs is in engram-store" in said_of_none.err
     assert engram("paper", "permuted-mnist", "--plan").err == ""

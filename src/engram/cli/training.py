@@ -140,14 +140,13 @@ def paper(
             warnings.filterwarnings("ignore", ".* in every worker process")  # there will be none
         asked = [(e, [(question, question.runs(numbers_)) for question in e.questions]) for e in experiments]
     every_run = [run for _, rows in asked for _, wanted in rows for run in wanted]
+    tell_stand_ins(every_run)  # runs on the published datasets are others: it may be why none is known
     if plan:
-        tell_stand_ins(every_run)
         show_plan(every_run, store, workers(every_run, jobs), as_json)
         return
     if known:
         answers = found.answered(asked, known_records(every_run, store))
     else:
-        tell_stand_ins(every_run)
         each = iter(execute(every_run, store, jobs, engine, ray_address))
         answers = [(e, [Answer(q, tuple(next(each) for _ in wanted)) for q, wanted in rows]) for e, rows in asked]
     if as_json:
