@@ -87,15 +87,14 @@ def test_masks_harden_within_an_epoch(make, digits_lessons):
 
 
 def test_where_an_epoch_is_one_batch_training_has_the_masks_that_predict(make, digits_lessons):
-    """A forward pass in training gives what a prediction does, at every step (there is no dropout)."""
     learner, lesson = make("hat", epochs=3, batch=len(digits_lessons[0].train)), digits_lessons[0]
-    x, _ = lesson.train.batch(slice(None))
-    for step in learner.learn(lesson):
-        if step.done:
-            assert learner.hardness == pytest.approx(learner.s_max)
-            learner.gates.open(torch.sigmoid(learner.hardness * learner.embedding.detach()))
-            trained = learner.network.scores(learner.network.features(x, training=True), learner.active)
-            assert torch.equal(trained.detach(), learner.predict(x, lesson.index))
+    x, y = lesson.train.batch(slice(None))
+    for _ in learner.learn(lesson):
+        learner.before_step(x, y)
+        learner.loss(x, y)
+        trained = torch.cat(learner.gates._values).detach()
+        learner.predict(x, lesson.index)
+        assert torch.equal(trained, torch.cat(learner.gates._values))
 
 
 def test_a_step_by_hand(make, teach, snapshot, digits_lessons):

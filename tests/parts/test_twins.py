@@ -156,7 +156,7 @@ def _further(name):
     return ".".join([kind, rest[0], str(int(rest[1]) + 5)]) if kind == "modules" else name
 
 
-def test_who_screens_other_samples_or_leaves_others_behind_finds_nothing(make, teach, digits_lessons, taken):
+def test_who_screens_other_samples_or_leaves_others_behind_finds_nothing(make, teach, digits_lessons):
     settings = {**PATIENT, **WIDE, "screen_steps": 8}
     place, (*past, lesson) = Shelf(), digits_lessons[:3]
     few = replace(lesson, validation=lesson.validation.take(torch.arange(20)))

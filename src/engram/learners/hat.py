@@ -12,10 +12,10 @@ s = s_max. With a_prev the largest mask that any earlier task has for a unit:
     weights     gradient · (1 − min(a_prev of the unit behind, a_prev of the unit before))
     embedding   gradient · s_max/s · (cosh(s e) + 1)/(cosh(e) + 1), afterwards clamped to ±6
 
-The last batch of an epoch is trained with the masks that predict, as in the paper and in the code released with Veniat
-et al. 2021. (Serrà's own code counts batches from 0, and where an epoch is one batch, as with few samples, masks are ½
-for all of training: there the weights that are learned are not those that predictions need.) Each task has an output
-layer of its own. The wide form of Veniat et al. 2021 is a network of more `width`.
+The last batch of an epoch is trained with the masks that predict, as in the code released with Veniat et al. 2021.
+(Where batches are counted from 0, as in the code released with HAT, and an epoch is one batch, as with few samples,
+masks are ½ for all of training, and the weights that are learned are not those that predictions need.) Each task has an
+output layer of its own. The wide form of Veniat et al. 2021 is a network of more `width`.
 """
 
 from __future__ import annotations

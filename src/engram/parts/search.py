@@ -183,8 +183,8 @@ class Search:
     def _name_of_screening(self) -> str | None:
         """What it shares with all that compare the same paths in the same way; None where it has none, or was begun by
         a process that was left."""
-        names = [candidate.fit.twin for candidate in self.screened]
-        if self.step or not names[0] or not all(names):
+        names = [candidate.fit.twin for candidate in self.screened if candidate.fit.twin]
+        if self.step or len(names) < len(self.screened):
             return None
         sha = hashlib.sha256(json.dumps(["screening", names, self._finalists]).encode())
         self._few.add_to(sha)
