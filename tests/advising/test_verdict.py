@@ -76,9 +76,9 @@ def test_two_draws_tell_nothing():
 
 def test_room_decides_how_many_samples_are_kept():
     assert [c.label for c in candidates(Budget(memory=8000), 100, 4) if "exemplars" in c.parameters] == [
-        "finetune exemplars=10",
-        "icarl exemplars=10",
-        "exemplars-only exemplars=10",
+        "finetune exemplars=5",
+        "icarl exemplars=5",
+        "exemplars-only exemplars=5",
     ]
 
 

@@ -259,6 +259,9 @@ def test_ten_thousand_classes_are_not():
         ({"learner": "finetune", "width": (3,)}, "'width'; did you mean 'widths'"),
         ({"learner": "pathnet"}, "must be told the task"),
         ({"memory": "much"}, "memory='much' is not a number of bytes"),
+        ({"learner": "ridge", "memory": "1kB"}, "memory=1000 is room for rows .* learner 'ridge' keeps none"),
+        ({"learner": "si", "memory": "1kB", "exemplars": 2}, "memory=1000 and exemplars=2 both say"),
+        ({"learner": "gem", "memory": "1kB"}, "learner 'gem' keeps none by their bytes"),
     ],
 )
 def test_what_cannot_be_asked_for_is_said_when_it_begins(parameters, words):

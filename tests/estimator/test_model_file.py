@@ -14,6 +14,7 @@ from engram import ContinualClassifier, checkpoint
 from engram.core import Outline, State
 from engram.errors import BadData, BadState, DamagedFile, EngramError, ModelInUse
 from engram.estimator import model_file, updating
+from engram.estimator.describing import kept_bytes
 
 ASSETS = Path(__file__).parents[1] / "assets"
 NAMES = np.array(["setosa", "versicolor", "virginica"])
@@ -72,6 +73,17 @@ def test_the_state_before_the_last_session_is_in_the_file(name, iris, tmp_path):
     assert len(heir.history_) == 1
     heir.save(tmp_path / "m.engram")
     assert engram.load(tmp_path / "m.engram").classes_.tolist() == NAMES[:2].tolist()
+
+
+@pytest.mark.parametrize("name, settings", [("ridge", {"features": 200}), ("icarl", {"exemplars": 5})])
+def test_what_a_model_is_said_to_take_is_the_size_of_its_file(name, settings, iris, tmp_path):
+    x, y = iris
+    model = ContinualClassifier(name, **settings)
+    for part in (slice(0, 50), slice(50, 75)):
+        model.partial_fit(x[part], y[part])
+    model.save(tmp_path / "m.engram")
+    size = (tmp_path / "m.engram").stat().st_size
+    assert 0.95 * size - 10_000 < kept_bytes(model) < size  # what is not a number takes a few kB
 
 
 @pytest.mark.parametrize("labels", [[True, False], [3, -1], ["a", "ü"]])

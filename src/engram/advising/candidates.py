@@ -8,7 +8,7 @@ from typing import Any
 
 KEPT = 20  # samples of each class, where nobody says how much room there is
 MOST_KEPT = 500
-FOR_SAMPLES = 0.5  # of the room that there is, so that the model itself finds some
+FOR_SAMPLES = 0.25  # of the room that there is: a model keeps them twice, for `undo`, and must find some itself
 FEATURES = 500
 
 

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
+Label = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The label's column.")]
 Memory = Annotated[
-    str | None, typer.Option("--memory", metavar="10MB", help="What the model may take, with all that it keeps.")
+    str | None,
+    typer.Option("--memory", metavar="10MB", help="What the model may take, with all that it keeps, for undo too."),
 ]
 NoExemplars = Annotated[bool, typer.Option("--no-exemplars", help="No row may be kept.")]
 Latency = Annotated[
@@ -30,7 +32,7 @@ Latency = Annotated[
 
 def advise(
     files: asked.DataPaths,
-    label: asked.LabelColumn = None,
+    label: Label = None,
     memory: Memory = None,
     no_exemplars: NoExemplars = False,
     latency: Latency = None,

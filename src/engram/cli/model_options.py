@@ -31,7 +31,10 @@ ModelLearner = Annotated[
 ModelSettings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the learner or its network.")
 ]
-Room = Annotated[str | None, typer.Option("--memory", metavar="10MB", help="Room for samples that are kept.")]
+Room = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="10MB", help="Room for rows that are kept, of learners that keep some."),
+]
 ModelNetwork = Annotated[str | None, typer.Option("--network", metavar="NAME", help="Of learners that have one.")]
 ModelSeed = Annotated[str | None, typer.Option("--seed", metavar="N", help="Decides every random choice; 0.")]
 LeftOut = Annotated[

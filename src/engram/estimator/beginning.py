@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from engram.errors import BadSetting
-from engram.estimator.choosing import bytes_of, choose, is_closed
+from engram.estimator.choosing import bytes_of, choose, is_closed, no_use_of
 from engram.estimator.closed_mind import ClosedMind
 from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.knowledge import Knowledge
@@ -44,6 +44,8 @@ def begin(rows: RawRows, classes: int, wanted: Wanted) -> Knowledge:
 
 def _mind(learner: str, given: dict[str, Any], x: NumpyArray, room: int | None, wanted: Wanted) -> Mind:
     if is_closed(learner):
+        if room is not None and wanted.learner != "auto":
+            raise no_use_of(room, learner)
         return ClosedMind.fresh(learner, given, x, wanted.seed)
     from engram.estimator.network_mind import NetworkMind  # here, because the closed forms do without torch's networks
 

@@ -56,3 +56,11 @@ def bytes_of(memory: int | str | None) -> int | None:
     if found is not None and len(found[1]) <= MOST_DIGITS:
         return int(float(found[1]) * UNITS[found[2] or "B"])
     raise BadSetting(f"memory={memory!r} is not a number of bytes; for example memory='10MB'")
+
+
+def no_use_of(room: int, learner: str) -> BadSetting:
+    """Why a learner that was named cannot be given room for samples."""
+    return BadSetting(
+        f"memory={room} is room for rows that are kept, and learner '{learner}' keeps none by their bytes; leave it "
+        "out, or name one that has the setting 'exemplars' ('engram list learners NAME')"
+    )

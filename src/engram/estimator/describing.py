@@ -29,8 +29,9 @@ def described(model: ContinualClassifier) -> dict[str, Any]:
 
 
 def kept_bytes(model: ContinualClassifier) -> int:
-    """What a model takes, with all that it keeps."""
-    return sum(values.nbytes for values in model._known().tensors().values())
+    """What a model takes, with all that it keeps: also what it knew before its last session, for `undo`."""
+    known = [model._known(), model._before]
+    return sum(values.nbytes for each in known if each is not None for values in each.tensors().values())
 
 
 def row_bytes(X: Any) -> int:

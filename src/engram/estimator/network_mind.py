@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State
 from engram.errors import BadSetting
+from engram.estimator.choosing import no_use_of
 from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.mind import Mind
 from engram.learner_file import packed, unpacked
@@ -44,8 +45,8 @@ class NetworkMind(Mind):
         values = resolve(f"learner '{learner}'", own, {key: v for key, v in settings.items() if key in own})
         if "epochs" in own and not {"epochs", "iterations"} & set(settings):
             values["epochs"] = min(max(round(STEPS * values["batch"] / len(x)), 1), MOST_EPOCHS)
-        if room is not None and "exemplar_budget" in own and not {"exemplars", "exemplar_budget"} & set(settings):
-            values["exemplar_budget"] = _rows_in(room, x)
+        if room is not None:
+            values["exemplar_budget"] = _rows_in(room, x, learner, own, settings)
         outline = Outline(tuple(x.shape[1:]), ())
         look_ahead(learner, outline, blueprint, [values])
         made = LEARNERS[learner](outline, seed, blueprint, **values)
@@ -97,8 +98,12 @@ class NetworkMind(Mind):
         return NetworkMind(unpacked(state, path), np.array(plain["known"], dtype=np.int64), plain["sessions"])
 
 
-def _rows_in(room: int, x: NumpyArray) -> int:
+def _rows_in(room: int, x: NumpyArray, learner: str, own: Collection[str], settings: Mapping[str, Any]) -> int:
     """How many rows can be kept; none would mean that nothing was said about it."""
+    if "exemplar_budget" not in own:
+        raise no_use_of(room, learner)
+    for name in {"exemplars", "exemplar_budget"} & set(settings):
+        raise BadSetting(f"memory={room} and {name}={settings[name]} both say how many rows are kept; give one of them")
     if room < x[0].nbytes:
         raise BadSetting(f"memory={room} has no room for one row, which takes {x[0].nbytes} bytes; give more")
     return int(room // x[0].nbytes)
