@@ -28,19 +28,31 @@ def detail(what: str, name: str) -> dict[str, Any]:
 def _paragraphs(what: str, row: Mapping[str, Any]) -> list[str]:
     """Those of the docstring, without its examples and without what the row's own line says."""
     if what == "papers":
-        return _experiments(row["name"])
+        return [*_experiments(row["name"]), *_tiers(row["name"])]
     text = re.sub(r"\n *>>>.*?(?=\n\n|\Z)", "", inspect.getdoc(_thing(what, row["name"])) or "", flags=re.S)
     parts = [part.strip("\n") for part in text.split("\n\n") if part.strip()]
     return parts[1:] if parts and " ".join(parts[0].split()) == row.get("help") else parts
 
 
 def _experiments(name: str) -> list[str]:
-    """Its tables and figures, each with its title."""
+    """Its tables and figures, each with its title, and where the whole paper is without it."""
     from engram.papers import PAPERS
 
-    found = PAPERS[name]
-    titles = {e.name: e.title for tier in found.tiers for e in found.experiments(tier, None)}
-    return ["\n".join(f"- {each}: {title}" for each, title in titles.items())]
+    found = {tier: {e.name: e for e in PAPERS[name].experiments(tier, None)} for tier in PAPERS[name].tiers}
+    titles = {e.name: e.title for each in found.values() for e in each.values()}
+    alone = {each: [tier for tier in found if each in found[tier] and found[tier][each].ours] for each in titles}
+    where = {each: "" if len(tiers) == len(found) else f" at {', '.join(tiers)}" for each, tiers in alone.items()}
+    apart = {each: f" (by its name alone{where[each]})" if alone[each] else "" for each in titles}
+    return ["\n".join(f"- {each}: {title}{apart[each]}" for each, title in titles.items())]
+
+
+def _tiers(name: str) -> list[str]:
+    """What each means, as its page says it first."""
+    from engram.papers import PAPERS
+
+    about = {tier: PAPERS[name].caveats(tier, None) for tier in PAPERS[name].tiers}
+    found = (re.match(r"The tier `.*?\.(?= [A-Z]|$)", text) for text in about.values())
+    return [sentence[0] for sentence in found if sentence]
 
 
 def _thing(what: str, name: str) -> object:

@@ -109,3 +109,12 @@ def test_the_version(engram):
 def test_a_learner_is_shown_with_its_other_name(engram):
     assert any(line.startswith("si (= pi) ") for line in engram("list", "learners").out.splitlines())
     assert {row["name"]: row["also"] for row in engram("list", "learners", "--json").json}["si"] == ["pi"]
+
+
+def test_a_paper_says_what_it_trains_by_name_alone_and_what_its_tiers_are(engram):
+    text = " ".join(engram("list", "papers", "veniat2021").out.split())
+    assert "table13: Table 13: S- - table14: Table 14: S+ (by its name alone at quick)" in text
+    assert "table2: Table 2: the long stream (by its name alone at small, alexnet, paper)" in text
+    assert "The tier `alexnet` has the paper's sizes" in text
+    text = " ".join(engram("list", "papers", "chaudhry2018").out.split())
+    assert "each at three strengths, on mnist (by its name alone) - table2" in text

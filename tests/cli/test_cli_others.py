@@ -102,7 +102,8 @@ def test_paper_shows_what_is_known_and_trains_nothing(engram, monkeypatch, tmp_p
     said = engram("paper", "permuted-mnist", "--seeds", "7", "--known")
     assert (said.code, said.err) == (
         2,
-        "engram: none of these runs is in engram-store; leave --known out to train them\n",
+        "engram: none of these runs is in engram-store; leave --known out to train them, or see in 'engram report' "
+        "whether it has them on other datasets: asked for was permuted-digits@1\n",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engram.cli.model_options import few
 from engram.cli.options import (
     STORE,
     Engine,
@@ -92,7 +93,7 @@ def paper(
         typer.Option(
             "--tier",
             metavar="NAME",
-            help="quick: small data; paper: all; between them those of 'engram list papers NAME'.",
+            help="quick: small data; paper: the published sizes; more in 'engram list papers NAME'.",
         ),
     ] = "quick",
     dataset: Annotated[
@@ -190,7 +191,11 @@ def known_records(wanted: list[Run], store: str) -> dict[str, Record]:
     each = {run.key: known_record(run, place) for run in {run.key: run for run in wanted}.values()}
     found = {key: record for key, record in each.items() if record is not None}
     if not found:
-        raise BadSetting(f"none of these runs is in {store}; leave --known out to train them")
+        names = few(list(dict.fromkeys(run.stream.name for run in wanted)), 2)
+        raise BadSetting(
+            f"none of these runs is in {store}; leave --known out to train them, or see in 'engram report' whether it "
+            f"has them on other datasets: asked for was {names}"
+        )
     return found
 
 

@@ -42,10 +42,12 @@ SIZES = {
         "and no weight decay. A task ends after 120 steps and six epochs without a rise of validation accuracy, and "
         "after 2,200 steps in any case (600 on the long stream, 400 on permuted MNIST and CIFAR-100). The AlexNet has "
         "a quarter of its width, on images of 32 × 32 pixels, so that its operations and accuracies are not to be "
-        "compared with the ResNet's; the perceptron has 500 units a layer. Penalties have four strengths to choose "
-        "from where the paper has nine. Tests have at most 100 samples a class, on permuted MNIST all; the long "
-        "stream's large tasks have 60 training samples a class where the paper's have 1,000. On permuted MNIST DEN has "
-        "one epoch a round and RCL one epoch a trial, of which it has three where the paper has fifty."
+        "compared with the ResNet's; the perceptron has 500 units a layer. Samples that ER keeps are as large as "
+        "published while networks are much smaller, so that its share of Independent's memory is about twelve times "
+        "the printed one. Penalties have four strengths to choose from where the paper has nine. Tests have at most "
+        "100 samples a class, on permuted MNIST all; the long stream's large tasks have 60 training samples a class "
+        "where the paper's have 1,000. On permuted MNIST DEN has one epoch a round and RCL one epoch a trial, of "
+        "which it has three where the paper has fifty."
     ),
     "alexnet": (
         "The tier `alexnet` has the paper's sizes with the AlexNet for all learners, at one point of the grid "
