@@ -38,6 +38,8 @@ CHECKPOINT_SECONDS = Setting(10.0, "seconds", at_least=0).parse(
 )
 CHECKPOINT_SHARE = 0.02
 
+TRUSTED = 1  # raised where twins that older code kept may be of others than their names say
+
 CERTAIN = (Diverged, BadData, BadSetting)  # failures that would happen again, bit for bit
 
 Watch = Callable[[Node, Step], None]
@@ -157,11 +159,13 @@ def _taught(node: Node, store: Keeper, stream: Stream, watch: Watch) -> tuple[St
 
 def _twins(node: Node, store: Keeper) -> Twins | None:
     """Where a learner finds what others came to that began as it does. A curve over the whole lesson needs all of it
-    to be trained."""
-    if node.last.every:
+    to be trained; and what code of one's own does with a fit nobody knows, so that such a learner has no twins. A
+    network's code is in no fit's beginning, and so among the words."""
+    if node.last.every or "learner" in node.own:
         return None
     machine = *this_machine(node.network.device), *node.network.elsewhere
-    return Twins(store, (BITS, *machine), max(node.last.curve, default=0))
+    code = [origin.digest for origin in node.own.values()]
+    return Twins(store, (BITS, TRUSTED, *machine, *code), max(node.last.curve, default=0))
 
 
 def lesson_of(stream: Stream, growth: Growth) -> Lesson:

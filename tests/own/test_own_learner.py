@@ -45,7 +45,7 @@ def write(folder, name, text):
 
 
 def run(learner="clipped.py:Clipped", **more):
-    return engram.run("split-digits", learner, store="store", **{**SMALL, **more})
+    return engram.run("split-digits", learner, **{"store": "store", **SMALL, **more})
 
 
 def test_it_is_found_by_its_place_and_goes_by_its_name(folder):
@@ -86,6 +86,28 @@ def test_an_edited_method_is_trained_again_and_the_reason_is_said(folder, edited
     write(folder, "limits", "LIMIT = 0.1")
     with pytest.warns(UserWarning, match="has changed"):
         assert run() == before
+
+
+SHRINKING = """
+    from engram.learners.finetune import Finetune
+
+    class Shrinking(Finetune):
+        name = "shrinking"
+
+        def learn(self, lesson):
+            for step in super().learn(lesson):
+                self.network.theta.mul_(0.9)
+                yield step
+"""
+
+
+def test_it_takes_and_leaves_nothing_that_was_trained_by_others(folder):
+    """Nothing that Engram looks at says that its steps are not plain ones."""
+    write(folder, "shrinking", SHRINKING)
+    orders = (("shrinking.py:Shrinking", "finetune"), ("finetune", "shrinking.py:Shrinking"))
+    found = [{name: run(name, store=str(number)).rows for name in order} for number, order in enumerate(orders)]
+    bits = [{name: [row.parameters_sha256 for row in rows] for name, rows in each.items()} for each in found]
+    assert bits[0] == bits[1]
 
 
 def test_an_edit_beside_it_changes_nothing(folder):

@@ -215,3 +215,19 @@ def test_lambdas_without_a_name_are_never_taken_for_the_same(tmp_path, monkeypat
     digests = {origin(network).digest for network in lambdas.several}
     monkeypatch.delitem(sys.modules, "lambdas")
     assert len(digests) == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*has changed")
+def test_an_edited_function_of_plain_layers_finds_nothing_that_was_trained_before(tmp_path, monkeypatch):
+    """Its network begins with the same weights, and its modules are torch's own."""
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for activation, store in (("ReLU", "store"), ("Sigmoid", "store"), ("Sigmoid", "another")):
+        (tmp_path / "net.py").write_text(
+            "from torch import nn\n\n\ndef plain(shape):\n"
+            f"    return nn.Sequential(nn.Flatten(), nn.Linear(64, 9), nn.{activation}())\n"
+        )
+        found.append(engram.run("split-digits", "independent", network="net.py:plain", store=store, **SMALL))
+    relu, edited, alone = (record.parameters_sha256 for record in found)
+    assert relu != edited
+    assert edited == alone
