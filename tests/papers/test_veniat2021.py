@@ -182,6 +182,38 @@ def test_without_independent_there_is_no_transfer():
         value(by_cell(answers(found)), "Finetune", "S-", GAIN)
 
 
+@pytest.mark.parametrize("missing", ["not there", "failed"])
+def test_independent_on_another_network_is_no_substitute(missing):
+    """Where others have a ResNet; nothing is claimed of what it would be compared with."""
+    found = experiment("table1", only=("Independent", "Independent *", "MNTDP-D"))
+    made = answers(found, lambda cell: (0.8, 0.2 if cell.model == "Independent *" else 0.7))
+    alone = [answer for answer in made if answer.question.model == "Independent"]
+    made = [answer for answer in made if answer not in alone]
+    if missing == "failed":
+        made += [replace(each, records=(replace(each.records[0], status="failed"),)) for each in alone]
+    said = {v.claim: v.verdict for v in found.verdicts(made)}
+    compared = [claim for claim in said if "T of MNTDP-D is" in claim or claim.startswith("MNTDP-D trains with")]
+    assert len(compared) == 5
+    assert {said[claim] for claim in compared} == {"unknown"}
+    with pytest.raises(KeyError):
+        value(by_cell(made), "MNTDP-D", "S-", SIZE)
+
+
+def test_a_search_that_forgot_once_forgets():
+    found = experiment("table1", only=("Independent", "MNTDP-D", "MNTDP-D wide"))
+    claim = "F of the wide search is exactly 0"
+    ends = {"never": {}, "on one stream": {"S-": 0.5}, "and gained on another": {"S-": 0.5, "S+": 0.9}}
+    said = {}
+    for name, end in ends.items():
+        made = answers(found, lambda cell, end=end: (0.7, 0.5, end.get(cell.dataset) if "wide" in cell.model else None))
+        said[name] = {v.claim: v.verdict for v in found.verdicts(made)}[claim]
+    again = [replace(a, records=(*a.records, record(0.8, 0.5, 0.5, seed=1))) for a in answers(found)[-1:]]
+    said["with a seed that lacks streams"] = {
+        v.claim: v.verdict for v in found.verdicts([*answers(found)[:-1], *again])
+    }[claim]
+    assert said == {name: "held" if name == "never" else "NOT held" for name in said}
+
+
 def test_table_1_is_a_mean_over_streams_and_needs_them_all():
     found = experiment("table1", only=("Independent", "Finetune"))
     means = iter((0.1, 0.2, 0.3, 0.4, 0.5))

@@ -152,13 +152,15 @@ def models(cells: Cells) -> list[str]:
 
 
 def pairs(cells: Cells, model: str, stream: str) -> list[Pair]:
-    """The finished runs of a learner on a stream, all instances of it, each beside Independent's."""
-    found = []
+    """The finished runs of a learner on a stream, all instances of it, each beside Independent's: the one with the
+    AlexNet takes the place of the other only where nobody has a ResNet."""
+    found, only_alexnets = [], all(ALEXNET in name for name in models(cells))
     for (_, _, variant), answer in ((key, a) for key, a in cells.items() if key[:2] == (model, stream)):
         names = (INDEPENDENT, ALEXNET_ALONE)
         resnet, alexnet = (_by_seed(cells.get((name, stream, variant))) for name in names)
         for record in done(answer.records):
-            found.append(Pair(record, (resnet or alexnet).get(record.seed), alexnet.get(record.seed)))
+            alone = alexnet if only_alexnets else resnet
+            found.append(Pair(record, alone.get(record.seed), alexnet.get(record.seed)))
     return found
 
 
