@@ -91,6 +91,17 @@ def test_after_three_tries_a_node_is_given_up_and_others_go_on(store):
     assert crew.grown == [(1, 1), (1, 2)]
 
 
+def test_a_choice_is_not_made_without_a_candidate_that_may_be_there_tomorrow(store):
+    """As one whose worker died, or for which there was too little memory."""
+    crew, chosen = Crew(store, loses=3), walk(protocol="stream-level", rate=[0.1, 0.01])
+    drive([chosen], store, Silence(), crew)
+    assert "the worker died 3 times" in str(chosen.error)
+    assert chosen.result is None
+    again = walk(protocol="stream-level", rate=[0.1, 0.01])
+    drive([again], store, Silence(), Crew(store))
+    assert again.result is not None
+
+
 def test_the_board_knows_who_has_what_and_who_was_lost_over_it(store):
     one = walk()
     board, crew, key = Board([one], store, Silence()), Crew(store, loses=1), one.waiting_for[0].key

@@ -22,6 +22,7 @@ from engram.execute.walk import Walk
 from engram.nodes import Node
 from engram.protocols import Outcome
 from engram.store import Store
+from engram.tree import CERTAIN
 
 TRIES = 3
 AGAIN_SECONDS = 0.2  # until a node that was being grown elsewhere is looked at again
@@ -91,10 +92,14 @@ class Board:
             self._go_on(walk, [node])
 
     def failed(self, node: Node, error: EngramError) -> None:
-        """It could not be grown, this time or ever."""
+        """It could not be grown. If it never can, that is what a run learns of it, and may choose another; what went
+        wrong this time only (too little memory, a worker's death) would choose otherwise tomorrow, and ends the run."""
         self._take_down(node)
         for walk in self._waiting(node):
-            self._tell(walk, node, Outcome(error=error))
+            if isinstance(error, CERTAIN):
+                self._tell(walk, node, Outcome(error=error))
+            else:
+                walk.fail(error)
             self._go_on(walk, walk.waiting_for)
 
     def broken(self, node: Node, bug: Exception) -> None:
