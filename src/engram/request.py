@@ -189,7 +189,18 @@ def _check_head(
     """Find a setting that the learner refuses now, and see whether it must be told the task."""
     outline = Outline(made.outline.shape, tuple(sorted(made.outline.classes)))
     classes = (learner_class(learner), network_class(network.name))  # a user's may be another one of the same name
-    needs = _needs_task(classes, learner, outline, network.name, _text(network.settings), _text(grid[0]))
+    by_heads = {settings.get("heads"): settings for settings in grid}
+    all_need = {
+        heads: _needs_task(classes, learner, outline, network.name, _text(network.settings), _text(settings))
+        for heads, settings in by_heads.items()
+    }
+    needs = any(all_need.values())
+    if needs and head != "multi" and not all(all_need.values()):
+        told = ", ".join(f"heads={heads}" for heads, needed in all_need.items() if needed)
+        raise BadSetting(
+            f"with {told} learner '{learner}' has to be told the task, with others of these heads not, so their "
+            "accuracies are not of one kind; use --head multi for all, or leave some out"
+        )
     if needs and head == "single":
         raise BadSetting(
             f"learner '{learner}' has to be told the task, so it has no single-head accuracy; use --head multi"

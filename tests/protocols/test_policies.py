@@ -120,6 +120,8 @@ def test_the_size_is_the_number_of_nodes_grown(name):
         ("slda", "map", ["plain", "waves"]),
         ("ridge", "filters", [8, 16]),
         ("slda", "width", [2.0, 0.2]),
+        ("slda", "shrinkage", [0.0, 0.5]),
+        ("slda", "decision", ["chosen", "angle"]),
         ("hat", "s_max", [1, 400]),
     ],
 )
@@ -127,4 +129,13 @@ def test_what_a_state_has_the_shape_of_is_not_chosen_task_by_task(learner, setti
     asked = {"tasks": 2, "settings": {setting: values}}
     with pytest.raises(BadSetting, match=f"{setting} cannot be chosen task by task"):
         prepare("split-digits", learner, protocol="task-level", **asked)
-    assert len(prepare("split-digits", learner, protocol="stream-level", **asked).grid) == 2
+    assert len(prepare("split-digits", learner, protocol="stream-level", head="multi", **asked).grid) == 2
+
+
+def test_accuracies_with_the_task_told_are_not_compared_with_others():
+    asked = {"tasks": 2, "protocol": "stream-level", "settings": {"heads": ["growing", "masked", "per-task"]}}
+    with pytest.raises(BadSetting, match="with heads=per-task learner 'finetune' has to be told the task, with others"):
+        prepare("split-digits", "finetune", **asked)
+    assert prepare("split-digits", "finetune", head="multi", **asked).head == "multi"
+    alike = {**asked, "settings": {"heads": ["growing", "masked"]}}
+    assert prepare("split-digits", "finetune", **alike).head == "single"

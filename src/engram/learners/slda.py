@@ -58,12 +58,14 @@ class SLDA(Accumulated):
         "share of the identity in the covariance; 0: chosen in the first task, from 0.1 to 0.98",
         at_least=0,
         at_most=1,
+        lasting=True,  # what was chosen is one of those that could be
     )
     decision = setting(
         "chosen",
         "a sample's class: that of the nearest mean (distance), of the one in the nearest direction (angle), or "
         "whichever does better in the first task (chosen)",
         choices=("chosen", *DECISIONS),
+        lasting=True,
     )
 
     @classmethod
