@@ -106,6 +106,13 @@ def test_what_an_older_row_has_in_the_other_reading_only_is_not_shown():
     assert math.isnan(record.metrics()["lca"])
 
 
+def test_lca_of_a_curve_that_was_asked_for_no_further_is_unknown():
+    """It may have gone on; one that ended before the last step that was asked for had no more."""
+    row = make_row((0.5,), (0.6,), {"single": Curve((0, 1, 2), (0.1, 0.2, 0.3))})
+    assert math.isnan(make_record([row], moments=(0, 1, 2)).metrics()["lca"])
+    assert make_record([row], moments=(0, 1, 2, 3)).metrics()["lca"] == pytest.approx((0.1 + 0.2 + 4 * 0.3) / 6)
+
+
 def test_an_older_row_of_a_learner_that_is_told_the_task_is_all_multi_head():
     row = old_row(single=None)
     assert (list(row.curves), list(row.per_class), list(row.union)) == (["multi"],) * 3

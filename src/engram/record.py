@@ -116,6 +116,7 @@ class Record:
     warning: str = ""  # what a reader must know about the way in which the protocol chose
     ideals: Ideals | None = None  # where offline models were asked for
     evaluate: str = "all"  # after which tasks which of those seen were measured
+    moments: tuple[int, ...] = ()  # steps of every task at which a learning curve was asked for
 
     @property
     def accuracy(self) -> list[list[float]]:
@@ -195,7 +196,7 @@ class Record:
         only is unknown; those that a protocol measures for itself do not count."""
         asked = [row.curves.values() for row in self.rows]
         return [
-            [math.nan] if curve is None else curve_by_step(curve)
+            [math.nan] if curve is None else curve_by_step(curve, max(self.moments, default=-1))
             for curve, known in zip(self.curves, asked, strict=True)
             if known and not any(other.union for other in known)
         ]
@@ -260,19 +261,21 @@ def _line(row: Row, head: str, seen: int) -> list[float]:
     return line
 
 
-def curve_by_step(curve: Curve) -> list[float]:
-    """A curve measured at 0, 1, 2, … as a plain list: what LCA reads. It ends at the first gap; the last value before
-    one is followed by not a number, because a curve that merely ends is taken to go on as it was.
+def curve_by_step(curve: Curve, last: int = -1) -> list[float]:
+    """A curve measured at 0, 1, 2, … as a plain list: what LCA reads. It ends at the first gap, or at the `last` step
+    that was asked for; what follows is not a number, because a curve that merely ends is taken to go on as it was.
 
     >>> curve_by_step(Curve((0, 1, 2, 5), (0.1, 0.2, 0.3, 0.6)))
     [0.1, 0.2, 0.3, nan]
+    >>> curve_by_step(Curve((0, 1), (0.1, 0.2))), curve_by_step(Curve((0, 1), (0.1, 0.2)), last=1)
+    ([0.1, 0.2], [0.1, 0.2, nan])
     """
     values: list[float] = []
     for step, value in zip(curve.steps, curve.accuracy, strict=True):
         if step != len(values):
             return [*values, math.nan]
         values.append(value)
-    return values
+    return [*values, math.nan] if len(values) == last + 1 else values
 
 
 def makers(record: Record) -> dict[int, list[int]]:

@@ -265,6 +265,7 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         warning=warning_of(spec, policy),
         ideals=_ideals(result, store, entry),
         evaluate=spec.get("evaluate", "all"),
+        moments=tuple(spec.get("curve", ())),
     )
 
 
