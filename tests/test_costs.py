@@ -215,6 +215,11 @@ def test_layers_that_are_neither_full_nor_convolutions_are_counted_too(make):
     assert make("finetune", network=Blueprint.of(NETWORKS.name_of(gru))).forward_flops == 8 * 2 * gates
 
 
+def test_a_full_layer_over_positions_is_counted_at_each():
+    layers = nn.Sequential(nn.Flatten(1, 2), nn.Linear(8, 64), nn.ReLU(), nn.Flatten())
+    assert count_forward(layers, (1, 8, 8)) == (2 * 8 * 8 * 64, ())
+
+
 def test_attention_is_counted():
     class Attention(nn.Module):
         def __init__(self):

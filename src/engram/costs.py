@@ -71,7 +71,7 @@ def _from_shapes(trunk: nn.Module, layers: Sequence[nn.Module], shape: tuple[int
     calls: list[Call] = []
 
     def count(layer: Any, _: object, output: Tensor) -> None:
-        positions = output[0, 0].numel() if output.dim() > 2 else 1
+        positions = output[0].numel() // len(layer.weight)  # each has a value of every output
         calls.append((layer, 2 * layer.weight.numel() * positions))
 
     with torch.no_grad(), _watched(trunk, [layer.register_forward_hook(count) for layer in layers]):
