@@ -236,3 +236,14 @@ def test_a_script_that_ends_itself_is_a_sentence(folder):
     write(folder, "script", "import sys\nsys.exit(7)")
     with pytest.raises(NotFound, match=r"'script.py' cannot be imported \(SystemExit: 7\); correct it"):
         run("script.py:Mine")
+
+
+def test_modules_that_took_a_value_from_an_edited_one_are_imported_again(folder):
+    write(folder, "mine", NEIGHBOURS)
+    write(folder, "limits", "from deeper import LIMIT")
+    found = []
+    for limit in (1, 2):
+        write(folder, "deeper", f"LIMIT = {limit}")
+        found.append(LEARNERS.of("mine.py:Mine").limit)
+    sys.modules.pop("deeper")
+    assert found == [1, 2]

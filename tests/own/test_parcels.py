@@ -72,3 +72,16 @@ def test_a_module_of_a_package_by_its_name(tmp_path, elsewhere):
 def test_a_source_that_is_gone_is_a_sentence(tmp_path):
     with pytest.raises(BadSetting, match=r"the source of mine\.py cannot be read any more; put it back"):
         pack(f"{tmp_path / 'mine.py'}:Mine")
+
+
+def test_a_module_of_a_folder_that_is_a_package_by_name_alone(tmp_path, elsewhere):
+    write(tmp_path / "here" / "parcelled" / "mine.py", LEARNER.format("from parcelled.number import HALF"))
+    write(tmp_path / "here" / "parcelled" / "number.py", "from helpers.more import HALF")
+    write(tmp_path / "here" / "helpers" / "more.py", "HALF = 0.5")
+    sys.path.insert(0, str(tmp_path / "here"))
+    place = "parcelled.mine:Mine"
+    digest = LEARNERS.origin(LEARNERS.name_of(place)).digest
+    parcel = pack(place)
+    elsewhere(tmp_path / "here")
+    there = unpack(parcel, tmp_path / "there")
+    assert LEARNERS[LEARNERS.find_again(there, digest)].half == 0.5

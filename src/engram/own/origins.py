@@ -44,11 +44,11 @@ def _find_origin(thing: Any) -> Origin | None:
     if file is None or module is None or "<" in name or not _is_written_in(thing, file):
         # The source cannot be read, or what a function around it has put into it: nothing may be taken for the same.
         return Origin(None, uuid.uuid4().hex[:16])
-    digest = of_name(file, name)
     if module.__name__ == "__main__":
-        return Origin(None, digest)
-    where = file if module.__name__.startswith(LOADED) else module.__name__
-    return Origin(f"{where}:{name}", digest)
+        return Origin(None, of_name(file, name))
+    if module.__name__.startswith(LOADED):
+        return Origin(f"{file}:{name}", of_name(file, name))
+    return Origin(f"{module.__name__}:{name}", of_name(file, name, module.__name__))
 
 
 def _name_in(module: ModuleType | None, thing: Any) -> str:

@@ -18,11 +18,12 @@ def pack(place: str) -> dict[str, Any]:
     file = Path(where) if where.endswith(".py") else file_of(sys.modules.get(where))
     if file is None or not file.is_file():
         raise BadSetting(f"the source of {file_name(place)} cannot be read any more; put it back, or ask for it again")
-    root = root_of(file)
-    found = _with_packages({file}, root)
+    module = "" if where.endswith(".py") else where
+    root = root_of(file, module)
+    found = [path for path in imported(file, module) if path.is_relative_to(root)]
     return {
         "file": str(file.relative_to(root)),
-        "module": "" if where.endswith(".py") else where,
+        "module": module,
         "name": name,
         "files": {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in found},
     }
@@ -38,11 +39,3 @@ def unpack(parcel: dict[str, Any], folder: Path) -> str:
         sys.path.insert(0, str(folder))
         return f"{parcel['module']}:{parcel['name']}"
     return f"{folder / parcel['file']}:{parcel['name']}"
-
-
-def _with_packages(files: set[Path], root: Path) -> set[Path]:
-    """These files with all that they import below the root, and the first files of the packages that those are in."""
-    found = {path for file in files for path in imported(file) if path.is_relative_to(root)}
-    firsts = {folder / "__init__.py" for path in found for folder in path.parents if folder.is_relative_to(root)}
-    more = {path for path in firsts - found if path.is_file() and path.parent != root}
-    return _with_packages(found | more, root) if more else found

@@ -99,11 +99,12 @@ _SEEN: dict[Path, str] = {}  # the digests of modules beside a file when it was 
 
 
 def _forget(neighbours: set[Path], folder: Path) -> None:
-    """Let modules be imported again that were edited since, or whose names another folder's modules have taken."""
+    """Let modules be imported again of which one was edited since (others may have taken values from it), or whose
+    names another folder's modules have taken."""
+    if any(_SEEN.get(path, of_text(path)) != of_text(path) for path in neighbours):
+        for name in [name for name, module in sys.modules.items() if file_of(module) in neighbours]:
+            del sys.modules[name]
     for path in neighbours:
-        if _SEEN.get(path, of_text(path)) != of_text(path):
-            for name in [name for name, module in sys.modules.items() if file_of(module) == path]:
-                del sys.modules[name]
         if path.is_relative_to(folder):
             _free(_dotted(path.relative_to(folder)), path)
         _SEEN[path] = of_text(path)
