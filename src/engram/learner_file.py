@@ -141,9 +141,10 @@ def _known(registry: Registry[Any], named: Sequence[Any], path: Path, own: bool)
     if digest is None:
         return str(name)
     what = f"the {registry.kind} '{name}' of {path}"
+    origin = registry.origin(name)
+    if place is None and (origin is None or origin.digest != digest):
+        raise BadSetting(f"{what} was defined in a running program; register it there and load it in that program")
     if name not in registry.users:
-        if place is None:
-            raise BadSetting(f"{what} was defined in a running program; register it there and load it in that program")
         if not own:
             raise BadSetting(f"{what} is code of {place}; register it, or say own=True to import it from there")
         name = registry.name_of(place)

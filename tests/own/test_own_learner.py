@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import textwrap
 
@@ -242,8 +243,50 @@ def test_modules_that_took_a_value_from_an_edited_one_are_imported_again(folder)
     write(folder, "mine", NEIGHBOURS)
     write(folder, "limits", "from deeper import LIMIT")
     found = []
-    for limit in (1, 2):
+    for limit in (1, 22):
         write(folder, "deeper", f"LIMIT = {limit}")
         found.append(LEARNERS.of("mine.py:Mine").limit)
     sys.modules.pop("deeper")
-    assert found == [1, 2]
+    assert found == [1, 22]
+
+
+FACTORY = """
+    from engram.learners.finetune import Finetune
+
+    def scaled(factor):
+        def end(self, lesson):
+            self.network.theta.mul_(factor)
+        return type("Scaled", (Finetune,), {"name": "scaled", "end": end})
+"""
+
+
+@pytest.mark.parametrize("makes", [FACTORY, ""], ids=["here", "in another file"])
+def test_what_a_function_makes_is_found_by_the_name_that_it_was_given(folder, makes):
+    write(folder, "factory", FACTORY)
+    begins = textwrap.dedent(makes) or "from factory import scaled\n"
+    write(folder, "made", begins + "\nplain, tenth = scaled(1.0), scaled(0.1)\n")
+    found = [LEARNERS.origin(LEARNERS.name_of(f"made.py:{name}")) for name in ("plain", "tenth")]
+    sys.modules.pop("factory", None)
+    assert len({one.digest for one in found}) == 2
+    for one in found:
+        assert LEARNERS.find_again(*one) == "scaled"
+
+
+def test_what_a_running_script_defines_is_never_taken_for_the_same(folder):
+    """It may read what the script was called with."""
+    script = """
+        import sys
+        from engram.learners.finetune import Finetune
+        from engram.own import origin
+
+        class Mine(Finetune):
+            name = "mine"
+            def end(self, lesson):
+                self.network.theta.mul_(float(sys.argv[1]))
+
+        print(origin(Mine))
+    """
+    write(folder, "script", script)
+    said = [subprocess.check_output([sys.executable, "script.py", "0.5"], text=True) for _ in range(2)]
+    assert said[0] != said[1]
+    assert all("place=None" in text for text in said)

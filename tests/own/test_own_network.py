@@ -231,3 +231,34 @@ def test_an_edited_function_of_plain_layers_finds_nothing_that_was_trained_befor
     relu, edited, alone = (record.parameters_sha256 for record in found)
     assert relu != edited
     assert edited == alone
+
+
+DECORATED = """
+    import functools
+    from torch import nn
+
+    def hidden(width):
+        def around(make):
+            @functools.wraps(make)
+            def made(shape):
+                return nn.Sequential(make(shape), nn.LazyLinear(width))
+            return made
+        return around
+
+    def flat(shape):
+        return nn.Flatten()
+
+    narrow = hidden(3)(flat)
+    wide = hidden(4)(flat)
+    several = [hidden(5)(flat), hidden(6)(flat)]
+"""
+
+
+def test_what_a_decorator_made_goes_by_the_name_that_it_was_given(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "decorated.py").write_text(textwrap.dedent(DECORATED))
+    decorated = importlib.import_module("decorated")
+    made = [origin(network) for network in (decorated.narrow, decorated.wide, decorated.flat, *decorated.several)]
+    monkeypatch.delitem(sys.modules, "decorated")
+    assert [found.place for found in made] == [f"decorated:{name}" for name in ("narrow", "wide", "flat")] + [None] * 2
+    assert len({found.digest for found in made}) == 5

@@ -32,6 +32,20 @@ def origin(thing: Any) -> Origin | None:
     return _ORIGINS[thing]
 
 
+def origin_at(place: str, thing: Any) -> Origin | None:
+    """The same of what was asked for by its place: there it is found again also where a function of another file has
+    made it."""
+    found = origin(thing)
+    if found is None or found.place is not None:
+        return found and found._replace(place=place)
+    where, _, name = place.rpartition(":")
+    is_file = where.endswith(".py")
+    file = Path(where) if is_file else file_of(sys.modules.get(where))
+    if file is None or where == "__main__":
+        return found
+    return Origin(place, of_name(file, name, "" if is_file else where))
+
+
 _ORIGINS: WeakKeyDictionary[Any, Origin | None] = WeakKeyDictionary()
 
 
@@ -41,21 +55,22 @@ def _find_origin(thing: Any) -> Origin | None:
     if file is not None and file.is_relative_to(_LIBRARY):
         return None
     name = _name_in(module, thing)
-    if file is None or module is None or "<" in name or not _is_written_in(thing, file):
-        # The source cannot be read, or what a function around it has put into it: nothing may be taken for the same.
+    if file is None or module is None or name is None or not _is_written_in(thing, file):
+        # The source cannot be read, or what a function around it or a script's command has put into it: nothing may be
+        # taken for the same.
         return Origin(None, uuid.uuid4().hex[:16])
-    if module.__name__ == "__main__":
-        return Origin(None, of_name(file, name))
     if module.__name__.startswith(LOADED):
         return Origin(f"{file}:{name}", of_name(file, name))
     return Origin(f"{module.__name__}:{name}", of_name(file, name, module.__name__))
 
 
-def _name_in(module: ModuleType | None, thing: Any) -> str:
-    """What it is called in its module; a lambda by the name that it was given there, if any."""
-    if thing.__name__ == "<lambda>":
-        return next((name for name, value in getattr(module, "__dict__", {}).items() if value is thing), "<lambda>")
-    return str(thing.__qualname__)
+def _name_in(module: ModuleType | None, thing: Any) -> str | None:
+    """What its module has it as, once it is imported: what a function made may have the `__qualname__` of another. None
+    where it cannot be found again; a script that is running may bind a name to one thing after another."""
+    if module is None or module.__name__ == "__main__":
+        return None
+    names = [name for name, value in vars(module).items() if value is thing]
+    return thing.__name__ if thing.__name__ in names else next(iter(names), None)
 
 
 def _is_written_in(thing: Any, file: Path) -> bool:

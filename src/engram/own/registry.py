@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from engram.errors import BadSetting, UnknownName
-from engram.own.origins import Origin, origin
+from engram.own.origins import Origin, origin, origin_at
 from engram.own.places import NotFound, absolute, file_name, is_place, load
 
 T = TypeVar("T")
@@ -66,12 +66,12 @@ class Registry(Generic[T]):
 
     def _add(self, thing: Any, place: str | None) -> str:
         name, adopted = self._adopt(thing)
-        source = origin(thing)
+        source = origin(thing) if place is None else origin_at(place, thing)
         if self.proper(name) in self._library():
             if source is not None:
                 raise BadSetting(f"there is a {self.kind} '{name}' in the library; give {thing.__name__} another name")
             return name
-        self.users[name] = (adopted, source if source is None or place is None else source._replace(place=place))
+        self.users[name] = (adopted, source)
         return name
 
     def origin(self, name: str) -> Origin | None:
