@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import textwrap
@@ -290,3 +291,44 @@ def test_what_a_running_script_defines_is_never_taken_for_the_same(folder):
     said = [subprocess.check_output([sys.executable, "script.py", "0.5"], text=True) for _ in range(2)]
     assert said[0] != said[1]
     assert all("place=None" in text for text in said)
+
+
+LATE = """
+    from engram.learners.finetune import Finetune
+
+    class Late(Finetune):
+        name = "late"
+        factor = 0.5
+
+        def end(self, lesson):
+            self.network.theta.mul_(self.factor * 1)
+"""
+
+
+@pytest.mark.parametrize("old, new", [("factor * 1", "factor * 22"), ("0.5", "0.75"), ("", "")])
+def test_what_was_edited_after_it_was_imported_is_refused(folder, monkeypatch, old, new):
+    """Its results would be kept under the digest of a text that did not make them."""
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    write(folder, "late", LATE)
+    late = importlib.import_module("late").Late
+    write(folder, "late", LATE.replace(old, new) + "\n    # said beside it\n")
+    try:
+        if old:
+            with pytest.raises(BadSetting, match=r"^late.py has changed since it was imported; start Python again$"):
+                origin(late)
+        else:
+            assert origin(late).place == "late:Late"
+    finally:
+        del sys.modules["late"]
+
+
+def test_its_methods_show_an_edit_where_no_bytecode_is_kept(folder, monkeypatch):
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    write(folder, "late", LATE)
+    late = importlib.import_module("late").Late
+    write(folder, "late", LATE.replace("factor * 1", "factor * 2"))
+    with pytest.raises(BadSetting, match="late.py has changed since it was imported"):
+        origin(late)
+    del sys.modules["late"]

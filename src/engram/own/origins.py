@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import marshal
+import os
 import sys
 import uuid
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from engram.errors import BadSetting
 from engram.own.places import LOADED, file_of
 from engram.own.source import of_name
 
@@ -59,6 +64,7 @@ def _find_origin(thing: Any) -> Origin | None:
         # The source cannot be read, or what a function around it or a script's command has put into it: nothing may be
         # taken for the same.
         return Origin(None, uuid.uuid4().hex[:16])
+    _refuse_if_edited(module, file, thing)
     if module.__name__.startswith(LOADED):
         return Origin(f"{file}:{name}", of_name(file, name))
     return Origin(f"{module.__name__}:{name}", of_name(file, name, module.__name__))
@@ -76,9 +82,48 @@ def _name_in(module: ModuleType | None, thing: Any) -> str | None:
 def _is_written_in(thing: Any, file: Path) -> bool:
     """Whether a class or function has its source in this file: what was written at a prompt or in a document's example
     is said to belong to whichever script is running."""
-    functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
-    written = map(inspect.unwrap, functions)  # a decorator may lie anywhere
-    places = {f.__code__.co_filename for f in written} - {"<string>"}  # what dataclasses write themselves
+    places = {code.co_filename for code in _codes(thing)} - {"<string>"}  # what dataclasses write themselves
     if places:
         return any(Path(place).resolve() == file for place in places)
     return f"class {thing.__name__}" in file.read_text(encoding="utf-8", errors="replace")
+
+
+def _codes(thing: Any) -> list[CodeType]:
+    """The code of a function, or of a class's methods; a decorator may lie anywhere."""
+    functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
+    return [f.__code__ for f in map(inspect.unwrap, functions) if inspect.isfunction(f)]
+
+
+def _refuse_if_edited(module: ModuleType, file: Path, thing: Any) -> None:
+    """Results of what was imported are not kept under the digest of another text. An edit shows in the methods, and in
+    the bytecode that Python kept when it imported the module, if it keeps any."""
+    loader = getattr(module, "__loader__", None)
+    if not isinstance(loader, SourceFileLoader):
+        return  # nobody knows what it makes of a text
+    here = [_without_lines(code) for code in _codes(thing) if Path(code.co_filename).resolve() == file]
+    try:
+        now = _without_lines(loader.source_to_code(file.read_bytes(), str(file)))
+    except SyntaxError:
+        now = None
+    if now is None or not {*here} <= {*_inside(now)} or _kept_bytecode(module) not in (None, now):
+        raise BadSetting(f"{file.name} has changed since it was imported; start Python again")
+
+
+def _kept_bytecode(module: ModuleType) -> CodeType | None:
+    kept = Path(getattr(module, "__cached__", None) or "")
+    if sys.dont_write_bytecode or not kept.is_file() or not os.access(kept, os.W_OK):
+        return None  # or of whichever day
+    return _without_lines(marshal.loads(kept.read_bytes()[16:]))  # after its header
+
+
+def _without_lines(code: CodeType) -> CodeType:
+    """The same wherever it stands in a file."""
+    parts = (_without_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_firstlineno=1, co_linetable=b"", co_filename="", co_consts=tuple(parts))
+
+
+def _inside(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _inside(part)
