@@ -273,24 +273,32 @@ def test_what_a_function_makes_is_found_by_the_name_that_it_was_given(folder, ma
         assert LEARNERS.find_again(*one) == "scaled"
 
 
-def test_what_a_running_script_defines_is_never_taken_for_the_same(folder):
-    """It may read what the script was called with."""
+def test_a_running_script_has_the_digest_of_its_text_but_for_what_functions_made_in_it(folder):
     script = """
-        import sys
         from engram.learners.finetune import Finetune
         from engram.own import origin
 
         class Mine(Finetune):
             name = "mine"
             def end(self, lesson):
-                self.network.theta.mul_(float(sys.argv[1]))
+                super().end(lesson)
 
-        print(origin(Mine))
+        def made(factor):
+            class Made(Finetune):
+                def end(self, lesson):
+                    self.network.theta.mul_(factor)
+            return Made
+
+        Made = made(0.5)
+        Bare = type("Bare", (Finetune,), {"factor": 0.5})
+        print(*(origin(thing).digest for thing in (Mine, Made, Bare)), origin(Mine).place)
     """
     write(folder, "script", script)
-    said = [subprocess.check_output([sys.executable, "script.py", "0.5"], text=True) for _ in range(2)]
-    assert said[0] != said[1]
-    assert all("place=None" in text for text in said)
+    said = [subprocess.check_output([sys.executable, "script.py"], text=True).split() for _ in range(2)]
+    assert [one == two for one, two in zip(*said)] == [True, False, False, True]
+    assert said[0][-1] == "None"
+    write(folder, "script", script.replace("super()", "Finetune").replace("(lesson)\n\n", "(self, lesson)\n\n"))
+    assert subprocess.check_output([sys.executable, "script.py"], text=True).split()[0] != said[0][0]
 
 
 LATE = """

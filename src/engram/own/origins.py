@@ -61,9 +61,10 @@ def _find_origin(thing: Any) -> Origin | None:
         return None
     name = _name_in(module, thing)
     if file is None or module is None or name is None or not _is_written_in(thing, file):
-        # The source cannot be read, or what a function around it or a script's command has put into it: nothing may be
-        # taken for the same.
+        # The source cannot be read, or what a function around it has put into it: nothing may be taken for the same.
         return Origin(None, uuid.uuid4().hex[:16])
+    if module.__name__ == "__main__":
+        return Origin(None, of_name(file, name))
     _refuse_if_edited(module, file, thing)
     if module.__name__.startswith(LOADED):
         return Origin(f"{file}:{name}", of_name(file, name))
@@ -72,8 +73,9 @@ def _find_origin(thing: Any) -> Origin | None:
 
 def _name_in(module: ModuleType | None, thing: Any) -> str | None:
     """What its module has it as, once it is imported: what a function made may have the `__qualname__` of another. None
-    where it cannot be found again; a script that is running may bind a name to one thing after another."""
-    if module is None or module.__name__ == "__main__":
+    where it cannot be found again; a script that is running may bind a name to one thing after another, so there what
+    was not written under its name has none."""
+    if module is None or (module.__name__ == "__main__" and not _says_all(thing)):
         return None
     names = [name for name, value in vars(module).items() if value is thing]
     return thing.__name__ if thing.__name__ in names else next(iter(names), None)
@@ -92,6 +94,16 @@ def _codes(thing: Any) -> list[CodeType]:
     """The code of a function, or of a class's methods; a decorator may lie anywhere."""
     functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
     return [f.__code__ for f in map(inspect.unwrap, functions) if inspect.isfunction(f)]
+
+
+def _says_all(thing: Any) -> bool:
+    """Whether a class or function is as its text has it: no function around it has put anything into it."""
+    members = {"": thing} if inspect.isfunction(thing) else vars(thing)
+    own = {f".{name}" if name else "": f for name, f in members.items() if inspect.isfunction(f)}
+    written = {name: f for name, f in own.items() if f.__code__.co_filename != "<string>"}
+    as_named = all(f.__qualname__ == thing.__qualname__ + name for name, f in written.items())
+    alone = all({*f.__code__.co_freevars} <= {"__class__"} and not hasattr(f, "__wrapped__") for f in written.values())
+    return bool(written) and as_named and alone
 
 
 def _refuse_if_edited(module: ModuleType, file: Path, thing: Any) -> None:
