@@ -18,10 +18,11 @@ ALIGNMENT = 64  # bytes: a tensor that torch makes begins at a multiple of them
 
 def is_row_by_row(values: Tensor) -> bool:
     """Whether the values lie in memory in the order in which they are counted, dimensions of size 1 included: these are
-    no matter to `is_contiguous`, but products and convolutions choose their way by them."""
+    no matter to `is_contiguous`, but products and convolutions choose their way by them. Where there are no values any
+    strides will do: those of numpy are others than torch's."""
     expected = 1
     for size, stride in zip(reversed(values.shape), reversed(values.stride())):
-        if stride != expected:
+        if stride != expected and values.numel():
             return False
         expected *= max(size, 1)
     return True

@@ -25,6 +25,7 @@ MODELS = {
     "waves": ("slda", {"features": 20}),
     "finetune": ("finetune", SHORT),
     "icarl": ("icarl", {**SHORT, "exemplars": 3}),
+    "ridge-each": ("ridge-each", {}),
 }
 
 
