@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from engram.advising.candidates import NOTHING, RETRAINED, Budget, Tryout, candidates
@@ -47,6 +49,23 @@ def test_a_choice_by_the_past_is_judged_by_the_next_session():
     (past_choice,) = advice(early, late).past_choices
     assert (past_choice.session, past_choice.chosen, past_choice.best) == (1, "a", "b")
     assert (past_choice.score, past_choice.best_score) == (pytest.approx(0.3), pytest.approx(0.7))
+
+
+def growing(candidate, scores, sizes):
+    found = evidence(candidate, scores)
+    return Evidence(candidate, tuple(replace(each, bytes=sizes) for each in found.trials))
+
+
+def test_a_choice_by_the_past_does_not_know_that_a_model_will_be_too_large():
+    found = advice(growing(A, HIGH, (500, 2000)), growing(B, LOW, (900, 900)), memory=1000)
+    assert found.recommended.label == "b"
+    (past_choice,) = found.past_choices
+    assert (past_choice.chosen, past_choice.best) == ("a", "a")
+
+
+def test_of_equals_the_past_takes_the_one_that_was_the_smallest_then():
+    (past_choice,) = advice(growing(A, HIGH, (500, 2000)), growing(B, HIGH, (900, 900))).past_choices
+    assert past_choice.chosen == "a"
 
 
 @pytest.mark.parametrize("budget, costs", [({"memory": 999}, {"size": 1000}), ({"latency": 1e-3}, {"latency": 2e-3})])

@@ -58,7 +58,8 @@ def trials_of(
 
 
 def plan(sheets: Sequence[Sheet], budget: Budget) -> list[Tryout]:
-    """What is tried on these sessions. How large a row is when it is prepared the first session decides."""
+    """What is tried on these sessions. How large a row is when it is prepared the first session decides; how many rows
+    of a class have room follows from the classes of all sessions, which a choice by the past could not know."""
     from engram.estimator.describing import row_bytes
 
     classes = {label for sheet in sheets for label in sheet.known_labels().tolist()}

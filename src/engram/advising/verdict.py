@@ -36,6 +36,10 @@ class Evidence:
     def score(self, session: int) -> float:
         return fmean(self.judged(session).values())
 
+    def kept(self, session: int) -> int:
+        """The most bytes that it kept in the sessions up to this one."""
+        return max(max(trial.bytes[: session + 1]) for trial in self.trials)
+
     @property
     def bytes(self) -> int:
         """The most that it kept."""
@@ -52,7 +56,8 @@ class Evidence:
 
 
 class PastChoice(NamedTuple):
-    """What a choice by the sessions before one (from 0) came to when that one arrived."""
+    """What a choice by the sessions before one (from 0) came to when that one arrived, and the best of what it could
+    have been."""
 
     session: int
     chosen: str
@@ -73,10 +78,10 @@ class Advice:
     def last(self) -> int:
         return len(self.sessions) - 1
 
-    @cached_property
-    def contestants(self) -> list[Evidence]:
-        """Those that could be recommended."""
-        return [each for each in self.evidence if not each.candidate.floor and not self.too_much(each)]
+    def contestants(self, session: int) -> list[Evidence]:
+        """Those that could be recommended after a session, by what they kept until then. How long an answer takes was
+        measured in the end alone."""
+        return [each for each in self.evidence if not each.candidate.floor and not self._too_much(each, session)]
 
     @property
     def floors(self) -> list[Evidence]:
@@ -84,29 +89,36 @@ class Advice:
 
     def too_much(self, each: Evidence) -> str:
         """What of the budget it does not keep to."""
-        if self.budget.memory is not None and each.bytes > self.budget.memory:
+        return self._too_much(each, self.last)
+
+    def _too_much(self, each: Evidence, session: int) -> str:
+        if self.budget.memory is not None and each.kept(session) > self.budget.memory:
             return "too much memory"
         if self.budget.latency is not None and each.latency > self.budget.latency:
             return "too slow"
         return ""
 
-    def _chosen(self, session: int) -> Evidence:
-        """By validation rows of the sessions up to this one; of equals the smallest."""
-        return max(self.contestants, key=lambda each: (each.past(session), -each.bytes))
+    def _chosen(self, session: int) -> Evidence | None:
+        """By validation rows of the sessions up to this one; of equals the smallest. None where nothing fits."""
+        found = self.contestants(session)
+        return max(found, key=lambda each: (each.past(session), -each.kept(session))) if found else None
 
     @cached_property
     def recommended(self) -> Evidence | None:
         """None where nothing fits the budget."""
-        return self._chosen(self.last) if self.contestants else None
+        return self._chosen(self.last)
 
     @cached_property
     def past_choices(self) -> list[PastChoice]:
         """The choice that each past would have made, and how it did when the next session came."""
-        return [self._past_choice(session) for session in range(1, len(self.sessions))] if self.contestants else []
+        found = [self._past_choice(session) for session in range(1, len(self.sessions))]
+        return [each for each in found if each is not None]
 
-    def _past_choice(self, session: int) -> PastChoice:
+    def _past_choice(self, session: int) -> PastChoice | None:
         chosen = self._chosen(session - 1)
-        best = max(self.contestants, key=lambda each: each.score(session))
+        if chosen is None:
+            return None
+        best = max(self.contestants(session - 1), key=lambda each: each.score(session))
         return PastChoice(session, chosen.label, chosen.score(session), best.label, best.score(session))
 
     @cached_property
