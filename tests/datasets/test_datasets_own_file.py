@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
 from PIL import Image
 
@@ -31,6 +33,22 @@ def test_a_table_with_its_label(table):
     table.write_text(table.read_text().replace("19,", "190,"))
     with pytest.raises(BadData, match="is not the one that stream"):
         rebuild(made.spec)
+
+
+def test_the_training_rows_decide_how_columns_become_numbers(table):
+    """A median and texts that are those of all rows would be other ones."""
+    tested = datasets.load(f"{table}#kind").x_test[:, 0].int().tolist()
+    lines = [line.split(",") for line in table.read_text().splitlines()]
+    for number in tested:
+        lines[1 + number][:2] = ["1000", "only here"]
+    gap = next(number for number in range(20) if number not in tested)
+    lines[1 + gap][0] = ""
+    table.write_text("\n".join(map(",".join, lines)))
+    found = datasets.load(f"{table}#kind")
+    lengths = [number for number in range(20) if number not in [*tested, gap]]
+    assert found.x_train[:, 0].tolist() == [statistics.median(lengths), *lengths]
+    assert found.shape == (3,)
+    assert found.x_test[:, 1:].sum() == 0
 
 
 def test_a_folder_of_images(tmp_path):

@@ -55,7 +55,18 @@ def numbered(
 
 
 def split(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A fifth of every class, at least one sample where there are two, becomes the test set. Moves rows in place."""
+    """A fifth of every class becomes the test set. Moves rows in place."""
+    test = tested_rows(y)
+    x_test = x[test]
+    kept = np.flatnonzero(~test)
+    for block in blocks(x):
+        # Row k comes from row kept[k] >= k, so a block never overwrites what a later one needs.
+        x[: len(kept)][block] = x[kept[block]]
+    return x[: len(kept)], y[~test], x_test, y[test]
+
+
+def tested_rows(y: np.ndarray) -> np.ndarray:
+    """Which rows: of every class a fifth, at least one where there are two, always the same."""
     rng = np.random.RandomState(_SPLIT_SEED)
     test = np.zeros(len(y), bool)
     order = np.argsort(y, kind="stable")
@@ -63,9 +74,4 @@ def split(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
         rows = rng.permutation(own)
         count = max(round(_TEST_SHARE * len(rows)), min(1, len(rows) - 1))
         test[rows[:count]] = True
-    x_test = x[test]
-    kept = np.flatnonzero(~test)
-    for block in blocks(x):
-        # Row k comes from row kept[k] >= k, so a block never overwrites what a later one needs.
-        x[: len(kept)][block] = x[kept[block]]
-    return x[: len(kept)], y[~test], x_test, y[test]
+    return test

@@ -36,7 +36,7 @@ def last_change(path: Path) -> tuple[int, int]:
 
 def load(path: Path, where: str, note: str) -> tuple[Arrays, str]:
     """The samples and their digest."""
-    from engram.datasets.npz import numbered, split
+    from engram.datasets.npz import numbered, split, tested_rows
 
     if path.is_file() and path.suffix.lower() not in SUFFIXES:
         raise BadData(f"{where} is nothing that can be read as samples; give one of: {', '.join(SUFFIXES)}")
@@ -45,8 +45,8 @@ def load(path: Path, where: str, note: str) -> tuple[Arrays, str]:
     if path.is_dir() and note and not note.isdecimal():
         raise BadSetting(f"{where}: '{note}' is no size of images; the folder's names are their labels")
     sheet = read(path, label=note) if path.is_file() else read(path, side=(int(note),) * 2 if note else None)
-    x = sheet.x if sheet.x is not None else Encoding.of(sheet)(sheet)
     y = sheet.known_labels()
+    x = sheet.x if sheet.x is not None else Encoding.of(sheet.take(~tested_rows(y)))(sheet)
     sha = hashlib.sha256(repr((x.shape, x.dtype, y.tolist())).encode())
     sha.update(np.ascontiguousarray(x).tobytes())
     return numbered(*split(x, y), None, where), sha.hexdigest()
