@@ -32,11 +32,34 @@ def test_a_table_with_gaps_and_text(engram, table, learner, settings, tmp_path):
     assert found["inputs"] == {"numbers": ["price", "age"], "texts": ["colour"]}
     assert found["differs"] < 1e-5
     session = runtime.InferenceSession(tmp_path / "m.onnx")
-    numbers = np.stack([columns["price"], columns["age"]], 1).astype(np.float32)
+    numbers = np.stack([columns["price"], columns["age"]], 1)
     given = {"numbers": numbers, "texts": columns["colour"].reshape(-1, 1)}
     shares, answers = session.run(["probabilities", "label"], given)
     assert np.abs(shares - model.predict_proba(columns)).max() < 1e-5
     assert answers.tolist() == model.predict(columns).tolist()
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_numbers_that_vary_in_what_float32_does_not_hold(engram, as_table, tmp_path):
+    """Unix seconds, on both sides of the export."""
+    draw = np.random.default_rng(0)
+    time = 1.7e9 + draw.uniform(0, 600, 300)
+    rows = {"time": time, "size": draw.normal(size=300)} if as_table else np.stack([time, draw.normal(size=300)], 1)
+    model = library.ContinualClassifier("slda", features=30).partial_fit(rows, (time // 100 % 2).astype(int))
+    model.save(tmp_path / "m.engram")
+    assert engram("export", "m.engram", "--onnx", "m.onnx", "--json").json["differs"] < 1e-5
+    numbers = np.stack([rows["time"], rows["size"]], 1) if as_table else rows
+    shares = runtime.InferenceSession(tmp_path / "m.onnx").run(["probabilities"], {"numbers": numbers})[0]
+    assert np.abs(shares - model.predict_proba(rows)).max() < 1e-5
+
+
+def test_images_of_floats_stay_float32(engram, tmp_path):
+    x = np.random.default_rng(0).random((40, 1, 8, 8)).astype(np.float32)
+    model = library.ContinualClassifier("slda").partial_fit(x, np.arange(40) % 3)
+    model.save(tmp_path / "m.engram")
+    engram("export", "m.engram", "--onnx", "m.onnx")
+    answers = runtime.InferenceSession(tmp_path / "m.onnx").run(["label"], {"numbers": x})[0]
+    assert answers.tolist() == model.predict(x).tolist()
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 17, 20)])
@@ -55,7 +78,7 @@ def test_a_network(engram, tmp_path):
     model = library.ContinualClassifier("finetune", iterations=3, widths=(5,)).partial_fit(x, np.arange(40) % 3)
     model.save(tmp_path / "m.engram")
     assert engram("export", "m.engram", "--onnx", "m.onnx", "--json").json["differs"] < 1e-5
-    shares = runtime.InferenceSession(tmp_path / "m.onnx").run(["probabilities"], {"numbers": x})[0]
+    shares = runtime.InferenceSession(tmp_path / "m.onnx").run(["probabilities"], {"numbers": x.astype(float)})[0]
     assert np.abs(shares - model.predict_proba(x)).max() < 1e-5
 
 

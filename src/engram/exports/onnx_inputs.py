@@ -19,6 +19,14 @@ def of(preparation: Preparation, kind: str) -> list[str]:
     return [column["name"] for column in preparation.columns if column["kind"] == kind]
 
 
+def dtype(preparation: Preparation) -> type[np.generic]:
+    """Of the input of numbers. Those of tables and vectors are scaled before they are rounded: time stamps vary in what
+    float32 does not hold."""
+    if preparation.is_bytes:
+        return np.uint8
+    return np.float32 if len(preparation.shape) > 1 else np.float64
+
+
 def prepared(graph: OnnxGraph, preparation: Preparation) -> str:
     """Rows in float32, as they are learned."""
     x = _table(graph, preparation) if preparation.columns else _array(graph, preparation)
@@ -29,8 +37,7 @@ def prepared(graph: OnnxGraph, preparation: Preparation) -> str:
 
 
 def _array(graph: OnnxGraph, preparation: Preparation) -> str:
-    dtype = np.uint8 if preparation.is_bytes else np.float32
-    x = graph.as_double(graph.input(NUMBERS, dtype, preparation.shape))
+    x = graph.as_double(graph.input(NUMBERS, dtype(preparation), preparation.shape))
     return graph.add("Div", x, np.array(BYTE)) if preparation.is_bytes else x
 
 
@@ -40,7 +47,7 @@ def _table(graph: OnnxGraph, preparation: Preparation) -> str:
     texts = [column for column in preparation.columns if column["kind"] == CATEGORY]
     parts = []
     if numbers:
-        x = graph.as_double(graph.input(NUMBERS, np.float32, (len(numbers),)))
+        x = graph.input(NUMBERS, dtype(preparation), (len(numbers),))
         gaps = graph.add("IsNaN", x)
         parts.append(graph.add("Where", gaps, np.array([column["median"] for column in numbers], float), x))
         missed = np.array([place for place, column in enumerate(numbers) if column["missed"]], np.int64)
@@ -65,11 +72,11 @@ def trial(preparation: Preparation, mean: np.ndarray, deviation: np.ndarray, row
         return {NUMBERS: draw.integers(0, 256, (rows, *preparation.shape), dtype=np.uint8)}
     drawn = mean + deviation * draw.standard_normal((rows, len(mean)))
     if not preparation.columns:
-        return {NUMBERS: drawn.reshape(rows, *preparation.shape).astype(np.float32)}
+        return {NUMBERS: drawn.reshape(rows, *preparation.shape).astype(dtype(preparation))}
     found: dict[str, np.ndarray] = {}
     count = len(of(preparation, NUMBER))
     if count:
-        found[NUMBERS] = drawn[:, :count].astype(np.float32)
+        found[NUMBERS] = drawn[:, :count]
         found[NUMBERS][::8, 0] = np.nan
     texts = [[*column["categories"], "", "never seen"] for column in preparation.columns if column["kind"] == CATEGORY]
     if texts:
