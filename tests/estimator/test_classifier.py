@@ -80,6 +80,49 @@ def test_a_network_goes_on_learning(iris):
     assert model.score(x, y) > 0.8
 
 
+# Numbers that vary in what float32 does not hold
+
+
+def seconds(offset):
+    """Of a minute, beside noise, and in which half of it they are."""
+    draw = np.random.default_rng(0)
+    time = draw.uniform(0, 60, 400)
+    return np.stack([draw.normal(size=400), time + offset, np.full(400, 1.7e9 + 0.1)], 1), (time > 30).astype(int)
+
+
+@pytest.mark.parametrize("learner", ["ridge", "slda"])
+def test_what_is_scaled_is_scaled_before_it_is_rounded(learner):
+    x, y = seconds(1.7e9)
+    near, _ = seconds(0)
+    model = ContinualClassifier(learner, features=100).partial_fit(x, y)
+    mean, deviation = model._known().preparation.scale
+    assert mean[1] == pytest.approx(x[:, 1].mean(), abs=1e-4)
+    assert deviation[1] == pytest.approx(near[:, 1].std(), rel=1e-5)
+    assert deviation[2] == 1
+    assert model.score(x, y) == pytest.approx(ContinualClassifier(learner, features=100).fit(near, y).score(near, y))
+
+
+def test_the_scale_of_ordinary_numbers_is_that_of_float32():
+    x, y = load_wine(return_X_y=True)
+    found, rounded = (
+        ContinualClassifier("slda", features=20).fit(rows, y)._known().preparation.scale
+        for rows in (x, x.astype(np.float32))
+    )
+    assert (np.array(found) == np.array(rounded)).all()
+
+
+@pytest.mark.parametrize("learner", ["ridge", "slda"])
+def test_what_is_not_scaled_is_said_once_by_its_name(learner):
+    x, y = seconds(1.7e9)
+    with pytest.warns(UserWarning, match="^column 1 varies in digits that float32 .*; subtract an offset") as said:
+        ContinualClassifier(learner).partial_fit(x, y).partial_fit(x, y)
+    assert len(said) == 1
+    with pytest.warns(UserWarning, match="^column 'time' varies in digits that float32"):
+        ContinualClassifier(learner).fit({"word": np.where(y, "a", "b"), "noise": x[:, 0], "time": x[:, 1]}, y)
+    for silent in (seconds(0)[0], x[:, [0, 2]], x.astype(np.float32), np.round(x * [1, 0, 0] + [0, 2000, 0])):
+        ContinualClassifier(learner).fit(silent, y)
+
+
 # Exactness
 
 

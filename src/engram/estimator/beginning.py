@@ -36,8 +36,10 @@ def begin(rows: RawRows, classes: int, wanted: Wanted) -> Knowledge:
         learner, found, why = choose(x, classes, room)
         given = {**found, **given}
     if not is_closed(learner) or given.get("features"):
-        preparation = preparation.scaled_by(x)
+        preparation = preparation.scaled_by(rows)
         x = preparation(rows)
+    else:
+        preparation.say_if_lossy(rows)
     mind = _mind(learner, given, x, room, wanted)
     return Knowledge(preparation, mind, {"learner": mind.learner, "settings": mind.settings, "why": why})
 

@@ -8,6 +8,7 @@ deviation of the first session. Closed forms on the numbers themselves do not, a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +23,7 @@ from engram.estimator.moments import Moments
 from engram.estimator.sums import Sums
 
 BYTE = 255.0
+LOST = 0.01  # share of a column's deviation, of which what float32 leaves out is seen
 RawRows = NumpyArray | list[TableColumn]
 
 
@@ -41,23 +43,43 @@ class Preparation:
             return Preparation((len(rows),), tuple(_decided(column) for column in rows))
         return Preparation(tuple(rows.shape[1:]), is_bytes=rows.dtype == np.uint8 and rows.ndim > 2)
 
-    def scaled_by(self, x: NumpyArray) -> Preparation:
-        """With the scale of these prepared rows. Images have theirs."""
+    def scaled_by(self, rows: RawRows) -> Preparation:
+        """With the scale of these rows. Images have theirs. Sums take float32: columns that vary in what it does not
+        hold are brought to 0 first."""
         if len(self.shape) > 1:
             return self
+        x = self._exact(rows)
+        offset = np.where(_lossy(x), x.min(axis=0), 0.0)
         sums = Sums(x.shape[1])
         sums.order(np.array([-1]))
-        sums.add(x, np.zeros(len(x), dtype=np.int64))
+        sums.add((x - offset).astype(np.float32), np.zeros(len(x), dtype=np.int64))
         moments = Moments.of(sums)
-        return replace(self, scale=(moments.mean, moments.deviation))
+        return replace(self, scale=(moments.mean + offset, moments.deviation))
+
+    def say_if_lossy(self, rows: RawRows) -> None:
+        """A word about columns that are learned as they are and vary in what float32 does not hold."""
+        lossy = np.flatnonzero(_lossy(self._exact(rows))).tolist() if len(self.shape) == 1 else []
+        if lossy:
+            names = [f"'{column['name']}'" for column in self.columns if column["kind"] == NUMBER]
+            first = names[lossy[0]] if names else lossy[0]
+            more = f" (as do {len(lossy) - 1} more)" if lossy[1:] else ""
+            warnings.warn(
+                f"column {first} varies in digits that float32 does not hold{more}, so that little or nothing of it is "
+                "learned; subtract an offset, such as its smallest value",
+                stacklevel=7,
+            )
 
     def __call__(self, rows: RawRows) -> NumpyArray:
         """Rows in float32, as they are learned."""
-        x = self._encoded(rows) if isinstance(rows, list) else self._numbers(rows)
+        x = self._exact(rows)
         if self.scale is not None:
             x = (x - self.scale[0]) / self.scale[1]
         x = x[:, None] if x.ndim == 3 else x  # grey images have one channel
         return np.ascontiguousarray(x, dtype=np.float32)
+
+    def _exact(self, rows: RawRows) -> NumpyArray:
+        """Rows of numbers before they are scaled and rounded."""
+        return self._encoded(rows) if isinstance(rows, list) else self._numbers(rows)
 
     def _numbers(self, x: NumpyArray) -> NumpyArray:
         if any(column["kind"] == CATEGORY for column in self.columns):
@@ -121,6 +143,20 @@ def _decided(column: TableColumn) -> dict[str, Any]:
     missing = np.isnan(column.values)
     median = 0.0 if missing.all() else float(np.median(column.values[~missing]))
     return {"name": column.name, "kind": NUMBER, "median": median, "missed": bool(missing.any())}
+
+
+def _lossy(x: NumpyArray) -> NumpyArray:
+    """Of which columns float32 loses a visible part of what varies. Constant ones are none of them."""
+    found = np.zeros(x.shape[1], dtype=bool)
+    if np.can_cast(x.dtype, np.float32):
+        return found
+    low, high = x.min(axis=0), x.max(axis=0)
+    deviation = x.std(axis=0, dtype=float)
+    near = np.flatnonzero((low < high) & (deviation < 1e-4 * np.maximum(high, -low)))  # none of all others
+    if len(near):
+        exact = x[:, near].astype(float)
+        found[near] = (exact - exact.astype(np.float32)).std(axis=0) > LOST * deviation[near]
+    return found
 
 
 def _text(column: TableColumn) -> NumpyArray:
