@@ -51,6 +51,33 @@ def test_kinds_of_parquet(of):
     assert table.labels.tolist() == ["tit", "finch", "tit"]
 
 
+def test_text_in_parquet_means_what_it_means_in_csv(of, tmp_path):
+    words = [" red ", "NA", "?", "", "blue", "null"]
+    columns = {"t": words, "c": pa.array(words).dictionary_encode(), "empty": ["", "NA", None, "?", " ", "null"]}
+    labels = [" tit", "NA", "None", "?", "finch ", "null"]
+    (tmp_path / "week1.csv").write_text(
+        "t,c,empty,y\n" + "".join(f"{word},{word},{word and '?'},{label}\n" for word, label in zip(words, labels))
+    )
+    table = of({**columns, "y": labels}, label="y", labelled=True)
+    same = read(tmp_path / "week1.csv", label="y")
+    assert table.kinds == same.kinds == {"t": "text", "c": "text", "empty": "number"}
+    for name in ("t", "c"):
+        assert table.columns[name].values.tolist() == same.columns[name].values.tolist()
+        assert table.columns[name].values.tolist() == ["red", None, None, None, "blue", None]
+    assert np.isnan(table.columns["empty"].values).all()
+    assert table.labels.tolist() == same.labels.tolist() == ["tit", "NA", "None", "?", "finch", "null"]
+    with pytest.raises(BadData, match="label 'y' is empty in row 1"):
+        of({**columns, "y": [" ", *labels[1:]]}, label="y", labelled=True)
+
+
+@pytest.mark.parametrize("kind", ["number", "text", "date"])
+def test_text_in_parquet_of_which_all_is_missing_is_of_the_kind_it_was(of, kind):
+    for values in (["", None], pa.array(["NA", "NA"]).dictionary_encode()):
+        column = of({"t": values}, kinds={"t": kind}).columns["t"]
+        assert column.kind == kind
+        assert column.missing().all()
+
+
 def test_what_parquet_may_not_hold(of, tmp_path):
     with pytest.raises(BadData, match="column 'l' holds list"):
         of({"l": [[1], [2]]})

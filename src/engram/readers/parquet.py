@@ -10,7 +10,8 @@ import numpy as np
 
 from engram import memory
 from engram.errors import BadData, DataUnavailable
-from engram.readers.sheet import DATE, NUMBER, TEXT, Field, Sheet, refuse_infinite
+from engram.readers import cells
+from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, Sheet, refuse_infinite
 
 _INDEX = "__index_level_"  # what pandas calls its row numbers there
 
@@ -63,17 +64,21 @@ def _check(names: list[str], rows: int, where: str) -> None:
 def _column(values: Any, where: str, kind: str | None) -> Field:
     import pyarrow as pa
 
+    as_label, kind = kind == LABEL, None if kind == LABEL else kind
     found = _kind(values.type, where)
+    texts = np.empty(len(values), object)
+    if found == TEXT:  # which means what it means in CSV
+        texts[:] = cells.texts(("" if text is None else text for text in values.to_pylist()), {}, as_label)
+        if all(text is None for text in texts):
+            values = pa.chunked_array([pa.nulls(len(values))])
     if pa.types.is_null(values.type):
         found = kind or NUMBER
     if kind not in (None, found):
         raise BadData(f"{where} held values of kind {kind} before and now {found}; write it as it was")
+    if found == TEXT:
+        return Field(TEXT, texts)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if found == TEXT:
-        texts = np.empty(len(values), object)
-        texts[:] = values.to_pylist()
-        return Field(TEXT, texts)
     if found == DATE:
         return Field(DATE, values.cast(pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]"))
     # Beyond 2^53 a whole number becomes its nearest neighbour: labels refuse it, other columns are measured anyway.

@@ -67,7 +67,6 @@ def _read(
         raise DataUnavailable(f"{where} is nothing that can be read as samples; {KINDS_SHOWN}")
     if suffix == ".npz":
         return npz.read(place, where)
-    if suffix == ".parquet":
-        return split_label(parquet.read(place, where, kinds), label, labelled, text_labels)
+    table = parquet if suffix == ".parquet" else csv_file
     own = {} if label is None else {label: LABEL}
-    return split_label(csv_file.read(place, where, {**kinds, **own}), label, labelled, text_labels)
+    return split_label(table.read(place, where, {**kinds, **own}), label, labelled, text_labels)
