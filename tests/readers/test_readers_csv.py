@@ -54,6 +54,22 @@ def test_ways_to_write_the_same_table(of, text):
     assert table.columns["b"].values.tolist() == ["x", "y"]
 
 
+def test_a_blank_line_among_rows_of_one_cell_is_a_missing_value(of):
+    table = of("\n\na\n\n1\n\n\n2\n\n\n")
+    np.testing.assert_array_equal(table.columns["a"].values, [np.nan, 1, np.nan, np.nan, 2])
+    assert [table.place(row) for row in range(5)] == ["line 4", "line 5", "line 6", "line 7", "line 8"]
+    with pytest.raises(BadData, match="column 'a' holds inf in line 4"):
+        of("a\n1\n\ninf\n")
+    with pytest.raises(BadData, match="has 2 cells in line 4 and 1 in its header"):
+        of("a\n1\n\n1,2\n")
+    with pytest.raises(BadData, match="has a header and no rows"):
+        of("a\n\n\n")
+    blocks = of("a\n" + "1\n" * 511 + "\r\n" * 600 + "2\n").columns["a"].values
+    assert (len(blocks), np.isnan(blocks).sum()) == (1112, 600)
+    with pytest.warns(UserWarning, match="first column of .* has no name"):
+        assert len(of(",a\n0,1\n\n1,2\n")) == 2  # whose rows have two cells
+
+
 def test_a_quoted_cell_may_hold_separators_and_lines(of):
     table = of('a,b\n1,"x, ""y""\nz"\n2,w\n')
     assert table.columns["b"].values.tolist() == ['x, "y"\nz', "w"]

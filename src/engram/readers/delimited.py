@@ -51,7 +51,7 @@ def layout(path: Path, where: str) -> Layout:
 def blocks(path: Path, where: str, shape: Layout) -> Iterator[RowBlock]:
     """Its rows, some hundreds at a time."""
     width = len(shape.names) + shape.skipped
-    records = _records(path, where, shape.separator)
+    records = _records(path, where, shape.separator, width)
     next(records)
     while found := list(itertools.islice(records, _ROWS)):
         block = RowBlock(*zip(*found))
@@ -63,14 +63,20 @@ def blocks(path: Path, where: str, shape: Layout) -> Iterator[RowBlock]:
         yield block
 
 
-def _records(path: Path, where: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Every row that is not blank, with the number of its line."""
+def _records(path: Path, where: str, separator: str, width: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Every row that is not blank, with the number of its line. Where rows have one cell a blank line between them is
+    one whose cell is empty."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter=separator, strict=True)
+        header, blank = False, list[int]()
         try:
             for row in rows:
                 if row:
+                    yield from ((line, [""]) for line in blank)
                     yield rows.line_num, row
+                    header, blank = True, []
+                elif header and width == 1:
+                    blank.append(rows.line_num)
         except UnicodeDecodeError as error:
             raise _not_text(path, where) from error
         except csv.Error as error:
