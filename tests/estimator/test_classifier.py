@@ -273,6 +273,21 @@ def test_bad_input_is_refused_in_a_sentence_and_changes_nothing(case, learner, s
     assert model.n_features_in_ == 2
 
 
+def test_images_stay_bytes_or_other_numbers():
+    shades = np.arange(4 * 16, dtype=np.uint8).reshape(4, 1, 4, 4)
+    for first, later, words in (
+        (shades, shades / 255, "images were bytes .0 to 255. in the first session and are now float64"),
+        (shades / 255, shades, "images were not bytes in the first session and are now .0 to 255."),
+    ):
+        model = ContinualClassifier("slda").fit(first, [0, 0, 1, 1])
+        for use in (model.predict, lambda x, model=model: model.partial_fit(x, [0, 0, 1, 1])):
+            with pytest.raises(BadInput, match=words):
+                use(later)
+    rows = shades.reshape(4, 16)  # small numbers are what they are
+    model = ContinualClassifier("slda").fit(rows * 1.0, [0, 0, 1, 1])
+    assert (model.predict(rows) == model.predict(rows * 1.0)).all()
+
+
 def test_a_first_session_that_fails_leaves_nothing():
     model = ContinualClassifier("slda")
     with pytest.raises(ValueError, match="continuous"):

@@ -89,6 +89,23 @@ def test_images_and_arrays(tmp_path):
     assert from_files([tmp_path / "week1.npz"]).outline.shape == (4,)
 
 
+@pytest.mark.parametrize("order", [("bytes", "floats"), ("floats", "bytes"), ("floats", "photos")])
+def test_images_of_bytes_and_of_other_numbers_are_no_one_stream(tmp_path, order):
+    shades, labels = np.arange(4 * 16, dtype=np.uint8).reshape(4, 4, 4), ["a", "a", "b", "b"]
+    np.savez(tmp_path / "bytes.npz", x=shades, y=labels)
+    np.savez(tmp_path / "floats.npz", x=shades / 255, y=labels)
+    for number, label in enumerate(labels):
+        (tmp_path / "photos" / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(shades[number]).save(tmp_path / "photos" / label / f"{number}.png")
+    paths = [tmp_path / (name if name == "photos" else f"{name}.npz") for name in order]
+    with pytest.raises(BadData, match=f"{order[1]}.* has images of .* and .*{order[0]}.npz of .*; save all of them in"):
+        from_files(paths)
+    rows = (4, 16)  # tables of small numbers are what they are
+    np.savez(tmp_path / "bytes.npz", x=shades.reshape(rows), y=labels)
+    np.savez(tmp_path / "floats.npz", x=shades.reshape(rows) * 1.0, y=labels)
+    assert len(from_files([tmp_path / "bytes.npz", tmp_path / "floats.npz"])) == 2
+
+
 def test_mistakes(sessions, tmp_path):
     def refused(kind, words, **options):
         with pytest.raises(kind, match=words):

@@ -90,6 +90,11 @@ class Preparation:
             raise BadInput(
                 f"images were bytes (0 to 255) in the first session and are now {x.dtype}; give them as bytes"
             )
+        if x.dtype == np.uint8 and x.ndim > 2 and not self.is_bytes:
+            raise BadInput(
+                "images were not bytes in the first session and are now (0 to 255); give numbers on the scale of "
+                "that session, or begin a new model with bytes"
+            )
         return x / BYTE if self.is_bytes else self._filled(x) if self.columns else x
 
     def _encoded(self, columns: Sequence[TableColumn]) -> NumpyArray:

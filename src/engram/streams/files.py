@@ -48,7 +48,7 @@ def from_files(
     if tasks is not None and not 0 < tasks <= len(found):
         raise BadSetting(f"tasks={tasks} is not possible with the {len(found)} files of {name}; leave it out for all")
     sheets = _sheets(found[:tasks], values)
-    scale = 1 / 255 if sheets[0].x is not None and sheets[0].x.dtype == np.uint8 else 1.0
+    scale = 1 / 255 if sheets[0].x is not None and _is_bytes(sheets[0].x) else 1.0
     made = from_arrays(_tasks(sheets, seed, values), name=name, seed=seed, validation=validation, scale=scale)
     spec = {
         "kind": KIND,
@@ -114,7 +114,22 @@ def _sheets(paths: Sequence[str], values: Mapping[str, Any]) -> list[Sheet]:
         kinds = first.kinds if first is not None else {}
         sheet = read(path, label=values["label"] or None, kinds=kinds, shape=shape, side=side)
         sheets.append(sheet.without(left_out))
+        _require_one_scale(sheets[0], sheets[-1])
     return sheets
+
+
+def _require_one_scale(first: Sheet, sheet: Sheet) -> None:
+    """Bytes are brought to 0 … 1 and other numbers are not: one stream of images has either."""
+    if first.x is None or sheet.x is None or sheet.x.ndim < 3 or _is_bytes(first.x) == _is_bytes(sheet.x):
+        return
+    now, before = ("bytes (0 to 255)" if _is_bytes(x) else f"numbers of {x.dtype}" for x in (sheet.x, first.x))
+    raise BadData(
+        f"{sheet.where} has images of {now} and {first.where} of {before}; save all of them in one format and scale"
+    )
+
+
+def _is_bytes(x: np.ndarray) -> bool:
+    return x.dtype == np.uint8
 
 
 def _tasks(sheets: Sequence[Sheet], seed: int, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
