@@ -54,6 +54,61 @@ def test_answers_are_written_as_csv_that_runs_nothing(engram, birds, tmp_path):
     assert engram("predict", "odd.engram", "all.csv").out.splitlines()[0] == "row,label,probability,p(=1+1),p(tit)"
 
 
+WRITTEN = {
+    "id": ["007", " 012345678901234567", "9007199254740993", "-1.50", ""],
+    "flag": ["TRUE", "1.0", "NA", "=1+1", "2024-01-31"],
+    "label": ["a", "b", "1.5", "", "a"],
+    "row": ["x1", "x2", "x3", "x4", "x5"],
+    "p(a)": ["0", "1e2", "inf", "?", "x"],
+    "x": ["0.10", "0", "1", "8", "9"],
+}
+
+
+@pytest.fixture
+def letters(engram, tmp_path):
+    """A model of letters by a number, which does without all other columns of `WRITTEN`."""
+    names = ["id", "flag", "row", "p(a)"]
+    rows = "".join(f"{n},1,x,1,1,{'ab'[n > 4]}\n" for n in range(10))
+    (tmp_path / "letters.csv").write_text("x,id,flag,row,p(a),label\n" + rows)
+    said = engram("learn", "l.engram", "letters.csv", "--label", "label", "--without", ",".join(names))
+    assert said.code == 0
+
+
+def test_kept_columns_are_what_the_file_has_beside_all_answers(engram, letters, tmp_path):
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([list(WRITTEN), *zip(*WRITTEN.values())])
+    called = {name: f"kept {name}" if name in ("label", "row", "p(a)") else name for name in WRITTEN}
+    rows = engram("predict", "l.engram", "new.csv", "--keep", ",".join(WRITTEN), "--json", "--out", "a.csv").json[
+        "rows"
+    ]
+    assert list(rows[0]) == ["row", *called.values(), "label", "probability", "p(a)", "p(b)"]
+    for name, written in WRITTEN.items():
+        assert [row[called[name]] for row in rows] == written
+    assert [row["row"] for row in rows] == [1, 2, 3, 4, 5]
+    assert [row["label"] for row in rows] == ["a", "a", "a", "b", "b"]
+    assert rows[0]["p(a)"] == rows[0]["probability"] > 0.5
+    with (tmp_path / "a.csv").open(newline="") as file:
+        answers = list(csv.DictReader(file))
+    for name, written in WRITTEN.items():
+        assert [row[called[name]] for row in answers] == ["'=1+1" if cell == "=1+1" else cell for cell in written]
+    (tmp_path / "one.csv").write_text("x,label,kept label\n0,b,c\n")
+    row = engram("predict", "l.engram", "one.csv", "--keep", "label,kept label", "--json").json["rows"][0]
+    assert (row["label"], row["kept label"], row["kept kept label"]) == ("a", "b", "c")
+
+
+def test_kept_columns_of_parquet_are_its_values(engram, letters, tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    moment = pa.array([1_000_000_001, None], pa.timestamp("ns"))
+    columns = {"x": [0, 9], "id": [2**53 + 1, None], "flag": [True, False], "row": [" 007", "NA"], "p(a)": moment}
+    parquet.write_table(pa.table(columns), tmp_path / "new.parquet")
+    said = engram("predict", "l.engram", "new.parquet", "--keep", "id,flag,row,p(a)", "--json")
+    one, other = said.json["rows"]
+    kept = ("id", "flag", "kept row", "kept p(a)")
+    assert [one[name] for name in kept] == [2**53 + 1, True, " 007", "1970-01-01 00:00:01.000000001"]
+    assert [other[name] for name in kept] == [None, False, "NA", None]
+    assert (one["label"], other["label"]) == ("a", "b")
+
+
 def test_columns_are_matched_by_name_and_labels_may_be_absent(engram, birds, tmp_path):
     rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text())))
     turned = "colour,width,length\n" + "".join(f"{r['colour']},{r['width']},{r['length']}\n" for r in rows)

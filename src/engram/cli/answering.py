@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,10 +104,22 @@ def _answers(known: ContinualClassifier, file: str, unknown: float, keep: list[s
     with own_files.about(sheet):
         found = known.predict_proba(sheet.rows())
     labels, best = known.classes_.tolist(), found.argmax(axis=1).tolist()
+    each = [f"p({label})" for label in labels] if len(labels) <= MOST_SHOWN else []
+    beside = _renamed(kept, {"row", "label", "probability", *each})
     rows = []
     for row, (place, shares) in enumerate(zip(best, found.tolist())):
         label = labels[place] if shares[place] >= unknown else UNKNOWN
-        beside = {name: values[row] for name, values in kept.items()}
-        each = {f"p({labels[k]})": share for k, share in enumerate(shares)} if len(labels) <= MOST_SHOWN else {}
-        rows.append({"row": sheet.key(row), **beside, "label": label, "probability": shares[place], **each})
+        copied = {name: values[row] for name, values in beside.items()}
+        answer = {"label": label, "probability": shares[place], **dict(zip(each, shares))}
+        rows.append({"row": sheet.key(row), **copied, **answer})
     return rows
+
+
+def _renamed(kept: Mapping[str, list[Any]], taken: set[str]) -> dict[str, list[Any]]:
+    """A kept column that has the name of an answer says that it was kept."""
+    found: dict[str, list[Any]] = {}
+    for name, values in kept.items():
+        while name in taken | found.keys():
+            name = f"kept {name}"
+        found[name] = values
+    return found

@@ -11,8 +11,8 @@ from engram.errors import BadInput, BadSetting, UnknownName
 from engram.estimator import columns
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.model_file import updating
-from engram.readers import Sheet, read
-from engram.readers.sheet import DATE, NUMBER, TEXT, has_numbers_as_text
+from engram.readers import Sheet, as_written, read
+from engram.readers.sheet import NUMBER, TEXT, has_numbers_as_text
 
 KINDS = {columns.NUMBER: NUMBER, columns.CATEGORY: TEXT}
 
@@ -55,7 +55,7 @@ def read_for(model: ContinualClassifier, path: str, labelled: bool) -> Sheet:
 def read_beside(
     model: ContinualClassifier, path: str, keep: Sequence[str], labelled: bool = False
 ) -> tuple[Sheet, dict[str, list[Any]]]:
-    """The same, and the values of some columns, of those too that the model does without."""
+    """The same, and some columns as the file has them, of those too that the model does without."""
     preparation, notes = model._known().preparation, model._notes
     kinds = {column["name"]: KINDS[column["kind"]] for column in preparation.columns}
     shape = preparation.shape if len(preparation.shape) == 3 else None
@@ -64,19 +64,16 @@ def read_beside(
     names = tuple(column["name"] for column in preparation.columns)
     if sheet.x is not None and sheet.x.shape[1:] != preparation.shape:
         raise BadInput(f"{path} has rows of shape {sheet.x.shape[1:]}; those of the first session: {preparation.shape}")
-    kept = {name: _plain(sheet, name) for name in keep}
+    kept = as_written(path, keep) if keep and sheet.columns else {name: _labels(sheet, name) for name in keep}
     idle = [*notes.get("without", ()), *(name for name in keep if name not in names)]
     return sheet.without([name for name in idle if name in sheet.columns]), kept
 
 
-def _plain(sheet: Sheet, name: str) -> list[Any]:
-    """The values of a column, or the labels, as plain ones."""
-    if name == sheet.label and sheet.labels is not None:
-        return list(sheet.labels.tolist())
-    if name not in sheet.columns:
-        raise UnknownName(f"column in {sheet.where} called", name, sheet.names)
-    field = sheet.columns[name]
-    return list(field.values.astype(str).tolist() if field.kind == DATE else field.values.tolist())
+def _labels(sheet: Sheet, name: str) -> list[Any]:
+    """Of images and arrays only their labels have a name."""
+    if name != sheet.label or sheet.labels is None:
+        raise UnknownName(f"column in {sheet.where} called", name, () if sheet.labels is None else (str(sheet.label),))
+    return list(sheet.labels.tolist())
 
 
 @contextlib.contextmanager

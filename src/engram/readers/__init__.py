@@ -17,7 +17,7 @@ in a sentence that names it.
 from __future__ import annotations
 
 from engram.readers.naming import natural
-from engram.readers.reading import SUFFIXES, is_readable, read
+from engram.readers.reading import SUFFIXES, as_written, is_readable, read
 from engram.readers.sheet import Field, Sheet
 
-__all__ = ["SUFFIXES", "Field", "Sheet", "is_readable", "natural", "read"]
+__all__ = ["SUFFIXES", "Field", "Sheet", "as_written", "is_readable", "natural", "read"]

@@ -11,7 +11,7 @@ import numpy as np
 from engram import memory
 from engram.errors import BadData
 from engram.readers import cells, delimited
-from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, RowPlace, Sheet, refuse_infinite
+from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, RowPlace, Sheet, one_of, refuse_infinite
 
 _NEARLY = 0.9  # of the texts of a column are numbers: then the others may be mistakes
 
@@ -58,6 +58,17 @@ def read(path: Path, where: str, kinds: Mapping[str, str]) -> Sheet:
         for column in filled
     }
     return Sheet(where, columns, place=place)
+
+
+def as_written(path: Path, where: str, names: Sequence[str]) -> dict[str, list[str]]:
+    """The text of every cell of some columns."""
+    shape = delimited.layout(path, where)
+    places = {name: place + shape.skipped for place, name in enumerate(shape.names)}
+    found: dict[str, list[str]] = {one_of(name, shape.names, where): [] for name in names}
+    for block in delimited.blocks(path, where, shape):
+        for name, written in found.items():
+            written += [row[places[name]] for row in block.rows]
+    return found
 
 
 def _fill(

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from engram import memory
 from engram.errors import BadData, DataUnavailable
 from engram.readers import cells
-from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, Sheet, refuse_infinite
+from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, Sheet, one_of, refuse_infinite
 
 _INDEX = "__index_level_"  # what pandas calls its row numbers there
+Values = TypeVar("Values")
 
 
 def read(path: Path, where: str, kinds: Mapping[str, str]) -> Sheet:
     """A table of all columns; those in `kinds` have to be of that kind."""
+    found = _opened(path, where)
+    names = [name for name in found.column_names if not name.startswith(_INDEX)]
+    _check(names, found.num_rows, where)
+    columns = {
+        name: _readable(found[name], f"{where}: column '{name}'", partial(_column, kind=kinds.get(name)))
+        for name in names
+    }
+    return Sheet(where, columns)
+
+
+def as_written(path: Path, where: str, names: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of some columns as they are; what is no number, truth or text, as text."""
+    found = _opened(path, where)
+    there = tuple(found.column_names)
+    return {
+        name: _readable(found[one_of(name, there, where)], f"{where}: column '{name}'", _as_written) for name in names
+    }
+
+
+def _opened(path: Path, where: str) -> Any:
     try:
         import pyarrow as pa
         import pyarrow.parquet
@@ -26,22 +48,18 @@ def read(path: Path, where: str, kinds: Mapping[str, str]) -> Sheet:
     try:
         file = pa.parquet.ParquetFile(path)
         _check_room(file.metadata, path, where)
-        found = file.read()
+        return file.read()
     except (pa.ArrowException, OSError) as error:
         why = str(error).splitlines()[0]
         raise BadData(f"{where} is not a whole parquet file ({why}); write it again") from error
-    names = [name for name in found.column_names if not name.startswith(_INDEX)]
-    _check(names, found.num_rows, where)
-    columns = {name: _readable(found[name], f"{where}: column '{name}'", kinds.get(name)) for name in names}
-    return Sheet(where, columns)
 
 
-def _readable(values: Any, where: str, kind: str | None) -> Field:
+def _readable(values: Any, where: str, reading: Callable[[Any, str], Values]) -> Values:
     """A column, or a sentence about what is in it."""
     import pyarrow as pa
 
     try:
-        return _column(values, where, kind)
+        return reading(values, where)
     except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
         why = str(error).splitlines()[0]
         raise BadData(f"{where} cannot be read ({why}); write it again, or leave the column out") from error
@@ -85,6 +103,15 @@ def _column(values: Any, where: str, kind: str | None) -> Field:
     numbers = values.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
     refuse_infinite(numbers, where, lambda row: f"row {row + 1}")
     return Field(NUMBER, numbers)
+
+
+def _as_written(values: Any, where: str) -> list[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_temporal(values.type):  # whose nanoseconds Python has no value for
+        values = values.cast(pa.string())
+    plain = (type(None), bool, int, float, str)
+    return [value if isinstance(value, plain) else str(value) for value in values.to_pylist()]
 
 
 def _kind(arrow: Any, where: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from engram.errors import DataUnavailable
 from engram.readers.sheet import LABEL, Sheet, split_label
@@ -44,6 +45,14 @@ def read(
     if labelled:
         sheet.known_labels()
     return sheet
+
+
+def as_written(path: str | os.PathLike[str], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Columns of a table as its file has them: the text of cells, of parquet the values."""
+    from engram.readers import csv_file, parquet
+
+    where, place = os.fspath(path), Path(os.path.expanduser(path))
+    return (parquet if place.suffix.lower() == ".parquet" else csv_file).as_written(place, where, names)
 
 
 def _read(

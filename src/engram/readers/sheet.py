@@ -71,8 +71,7 @@ class Sheet:
     def without(self, names: Sequence[str]) -> Sheet:
         """Less these columns."""
         for name in names:
-            if name not in self.columns:
-                raise UnknownName(f"column in {self.where} called", name, self.names)
+            one_of(name, self.names, self.where)
         kept = {name: column for name, column in self.columns.items() if name not in names}
         if names and not kept:
             raise BadData(f"{self.where} has no column left to learn from; leave fewer out")
@@ -89,13 +88,19 @@ class Sheet:
         )
 
 
+def one_of(name: str, names: tuple[str, ...], where: str) -> str:
+    """The name of a column, which has to be there."""
+    if name not in names:
+        raise UnknownName(f"column in {where} called", name, names)
+    return name
+
+
 def split_label(sheet: Sheet, label: str | None, needed: bool, as_text: bool = False) -> Sheet:
     """The sheet with one of its columns as labels, `as_text` even if all are numbers. Where they are not `needed` the
     column may be absent, or hold what cannot be labels."""
     if label is None or (label not in sheet.columns and not needed):
         return sheet
-    if label not in sheet.columns:
-        raise UnknownName(f"column in {sheet.where} called", label, sheet.names)
+    one_of(label, sheet.names, sheet.where)
     rest = {name: column for name, column in sheet.columns.items() if name != label}
     if not rest:
         raise BadData(f"{sheet.where} has the label '{label}' and no other column; give columns to learn from")

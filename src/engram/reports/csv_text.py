@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
@@ -24,10 +26,11 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A text that a spreadsheet would take for a formula begins with an apostrophe, which tells it otherwise.
+    """A text that a spreadsheet would take for a formula begins with an apostrophe, which tells it otherwise. One that
+    is a number is none.
 
-    >>> [_cell(value) for value in ("=1+1", -0.5, True, None, float("nan"))]
-    ["'=1+1", '-0.5', 'true', '', '']
+    >>> [_cell(value) for value in ("=1+1", "-0.50", "-1+1", -0.5, True, None, float("nan"))]
+    ["'=1+1", '-0.50', "'-1+1", '-0.5', 'true', '', '']
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
@@ -35,4 +38,5 @@ def _cell(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value)
-    return f"'{value}" if str(value).startswith(STARTS_A_FORMULA) else str(value)
+    is_formula = str(value).startswith(STARTS_A_FORMULA) and not _NUMBER.fullmatch(str(value))
+    return f"'{value}" if is_formula else str(value)
