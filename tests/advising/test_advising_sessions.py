@@ -11,3 +11,11 @@ def test_the_first_file_decides_that_labels_are_text(tmp_path):
         with open(path, "w") as file:
             file.write(f"size,kind\n1,7\n2,{label}\n")
     assert [sheet.known_labels().tolist() for sheet in read_sessions(paths, "kind")] == [["7", "A1"], ["7", "7"]]
+
+
+def test_what_is_in_columns_that_are_left_out_does_not_matter(tmp_path):
+    paths = [str(tmp_path / name) for name in ("1.csv", "2.csv")]
+    for path in paths:
+        with open(path, "w") as file:
+            file.write("size;price;kind\n1;1,5;a\n2;2,5;b\n")
+    assert [sheet.names for sheet in read_sessions(paths, "kind", ["price"])] == [("size",)] * 2

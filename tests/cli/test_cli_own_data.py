@@ -233,6 +233,28 @@ def test_dates_and_names_are_to_be_left_out(engram, tmp_path):
     assert (rows[0]["name"], rows[0]["day"][:10], rows[0]["label"]) == ("bird 1", "2024-01-01", "finch")
 
 
+def test_what_is_in_columns_that_are_left_out_does_not_matter(engram, tmp_path):
+    (tmp_path / "week1.csv").write_text("x;price;size;y\n" + "".join(f"{n};1,5;inf;{'ab'[n > 4]}\n" for n in range(10)))
+    without = ("--label", "y", "--without", "price,size")
+    assert "decimal comma" in engram("learn", "m.engram", "week1.csv", "--label", "y", "--without", "size").err
+    assert engram("learn", "m.engram", "week1.csv", "week1.csv", *without).code == 0
+    row = engram("predict", "m.engram", "week1.csv", "--keep", "price", "--json").json["rows"][0]
+    assert (row["price"], row["label"]) == ("1,5", "a")
+    (tmp_path / "new.csv").write_text("x;price;size;note\n9;;1;2,5\n")
+    row = engram("predict", "m.engram", "new.csv", "--keep", "note", "--json").json["rows"][0]
+    assert (row["note"], row["label"]) == ("2,5", "b")
+
+
+def test_nor_does_it_in_parquet(engram, tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"x": range(10), "l": [[n] for n in range(10)], "y": ["a"] * 5 + ["b"] * 5})
+    parquet.write_table(table, tmp_path / "week1.parquet")
+    assert "leave the column out" in engram("learn", "m.engram", "week1.parquet", "--label", "y").err
+    said = engram("learn", "m.engram", "week1.parquet", "week1.parquet", "--label", "y", "--without", "l")
+    assert said.code == 0
+    assert engram("test", "m.engram", "week1.parquet", "--json").json["accuracy"] == 1.0
+
+
 MISTAKES = [
     (("learn", "no.engram", "week1.csv"), "week1.csv has no labels; name their column (--label)"),
     (("learn", "no.engram", "week1.csv", "--label", "specie"), "did you mean 'species'?"),

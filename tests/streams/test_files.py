@@ -131,6 +131,14 @@ def test_mistakes(sessions, tmp_path):
         from_files(tmp_path / "empty")
 
 
+def test_what_is_in_columns_that_are_left_out_does_not_matter(tmp_path):
+    for name in ("s1.csv", "s2.csv"):
+        (tmp_path / name).write_text("x;price;y\n" + "".join(f"{n};1,{n};{'ab'[n % 2]}\n" for n in range(10)))
+    assert len(from_files(tmp_path, label="y", without="price")) == 2
+    with pytest.raises(BadData, match="decimal comma"):
+        from_files(tmp_path, label="y")
+
+
 def test_a_folder_does_not_hide_a_stream(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "split-digits").mkdir()

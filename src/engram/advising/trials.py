@@ -16,7 +16,7 @@ from engram.estimator import own_files
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.describing import kept_bytes
 from engram.readers import Sheet, read
-from engram.readers.sheet import has_numbers_as_text
+from engram.readers.sheet import IDLE, has_numbers_as_text
 from engram.streams.files import held_out
 
 VALIDATION, TEST = 0.2, 0.2  # of every class of a session: what is chosen by, and what is judged by
@@ -53,10 +53,11 @@ def read_sessions(
         raise BadData(
             f"{len(paths)} file is no past and no next session: give at least two, in the order in which they came"
         )
-    first = read(paths[0], label=label, side=side).without(without)
+    idle = dict.fromkeys(without, IDLE)
+    first = read(paths[0], label=label, side=side, kinds=idle).without(without)
     shape = None if first.x is None else tuple(first.x.shape[1:])
     shape = shape if shape is not None and len(shape) == 3 else None
-    known: dict[str, Any] = {"kinds": first.kinds, "text_labels": has_numbers_as_text(first.labels)}
+    known: dict[str, Any] = {"kinds": {**idle, **first.kinds}, "text_labels": has_numbers_as_text(first.labels)}
     later = [read(path, label=label, shape=shape, side=side, **known) for path in paths[1:]]
     return [first, *(sheet.without([name for name in without if name in sheet.columns]) for sheet in later)]
 

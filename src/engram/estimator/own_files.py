@@ -12,7 +12,7 @@ from engram.estimator import columns
 from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.model_file import updating
 from engram.readers import Sheet, as_written, read
-from engram.readers.sheet import NUMBER, TEXT, has_numbers_as_text
+from engram.readers.sheet import IDLE, NUMBER, TEXT, has_numbers_as_text
 
 KINDS = {columns.NUMBER: NUMBER, columns.CATEGORY: TEXT}
 
@@ -26,7 +26,7 @@ def begin(
     side: tuple[int, int] | None = None,
 ) -> ContinualClassifier:
     """A new model in a file of its own, which has learned from its first file. How that one is read, later ones are."""
-    sheet = read(file, label=label, side=side).without(without)
+    sheet = read(file, label=label, side=side, kinds=dict.fromkeys(without, IDLE)).without(without)
     if not sheet.columns and (label or without):
         raise BadSetting(f"{file} has no columns, so none can be named; its labels are in its {sheet.label}")
     model = ContinualClassifier(**parameters)
@@ -57,7 +57,8 @@ def read_beside(
 ) -> tuple[Sheet, dict[str, list[Any]]]:
     """The same, and some columns as the file has them, of those too that the model does without."""
     preparation, notes = model._known().preparation, model._notes
-    kinds = {column["name"]: KINDS[column["kind"]] for column in preparation.columns}
+    kinds = dict.fromkeys([*notes.get("without", ()), *keep], IDLE)
+    kinds |= {column["name"]: KINDS[column["kind"]] for column in preparation.columns}
     shape = preparation.shape if len(preparation.shape) == 3 else None
     as_text = has_numbers_as_text(model._known().labels.classes)
     sheet = read(path, label=notes.get("label"), labelled=labelled, kinds=kinds, shape=shape, text_labels=as_text)

@@ -11,7 +11,7 @@ import numpy as np
 from engram import memory
 from engram.errors import BadData
 from engram.readers import cells, delimited
-from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, RowPlace, Sheet, one_of, refuse_infinite
+from engram.readers.sheet import DATE, IDLE, LABEL, NUMBER, TEXT, Field, RowPlace, Sheet, one_of, refuse_infinite
 
 _NEARLY = 0.9  # of the texts of a column are numbers: then the others may be mistakes
 
@@ -21,7 +21,7 @@ class _Filling:
     has to be read again, and it is `incomplete`."""
 
     def __init__(self, name: str, kind: str | None):
-        self.name, self.kind, self.is_text = name, kind, kind in (TEXT, DATE, LABEL)
+        self.name, self.kind, self.is_text = name, kind, kind in (TEXT, DATE, LABEL, IDLE)
         self.parts: list[np.ndarray] = []
         self.seen: dict[str, str | None] = {}
         self.incomplete = False
@@ -32,7 +32,7 @@ class _Filling:
             self.incomplete |= bool(self.parts) and not self.is_text
             self.is_text = True
             values = np.empty(len(given), object)
-            values[:] = cells.texts(given, self.seen, self.kind == LABEL)
+            values[:] = None if self.kind == IDLE else cells.texts(given, self.seen, self.kind == LABEL)
         self.parts.append(values)
 
 
@@ -101,7 +101,7 @@ def _finished(values: np.ndarray, kind: str | None, where: str, place: RowPlace)
     if values.dtype != object:
         refuse_infinite(values, where, place)
         return Field(NUMBER, values)
-    if kind in (TEXT, LABEL):
+    if kind in (TEXT, LABEL, IDLE):
         return Field(TEXT, values)
     if kind == NUMBER:
         raise _changed(values, where, place, "numbers", lambda text: cells.number(text) is not None)

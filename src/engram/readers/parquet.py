@@ -12,7 +12,7 @@ import numpy as np
 from engram import memory
 from engram.errors import BadData, DataUnavailable
 from engram.readers import cells
-from engram.readers.sheet import DATE, LABEL, NUMBER, TEXT, Field, Sheet, one_of, refuse_infinite
+from engram.readers.sheet import DATE, IDLE, LABEL, NUMBER, TEXT, Field, Sheet, one_of, refuse_infinite
 
 _INDEX = "__index_level_"  # what pandas calls its row numbers there
 Values = TypeVar("Values")
@@ -82,6 +82,8 @@ def _check(names: list[str], rows: int, where: str) -> None:
 def _column(values: Any, where: str, kind: str | None) -> Field:
     import pyarrow as pa
 
+    if kind == IDLE:
+        return Field(TEXT, np.full(len(values), None, object))
     as_label, kind = kind == LABEL, None if kind == LABEL else kind
     found = _kind(values.type, where)
     texts = np.empty(len(values), object)

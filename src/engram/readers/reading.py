@@ -34,8 +34,8 @@ def read(
 
     `label` is the column with the labels; .npz files have theirs in y, and images are in their class's folder. Labels
     that are not there are an error where they have to be `labelled`. `kinds` says of columns that they hold numbers,
-    text or dates, as earlier files did; `shape` and `side` (height, width) are what images become. `text_labels` keeps
-    labels text that are all numbers here and were not elsewhere.
+    text or dates, as earlier files did, or are idle: what is in them does not matter. `shape` and `side` (height,
+    width) are what images become. `text_labels` keeps labels text that are all numbers here and were not elsewhere.
     """
     where, place = os.fspath(path), Path(os.path.expanduser(path))
     try:

@@ -12,6 +12,7 @@ from engram.errors import BadData, UnknownName
 
 NUMBER, TEXT, DATE = "number", "text", "date"  # the kinds of columns
 LABEL = "label"  # what a reader may be told of a column: it becomes numbers or text here
+IDLE = "idle"  # and this of one that will be left out: nobody looks at what is in it
 FOLDER = "folder"  # where the labels of images are
 RowPlace = Callable[[int], str]  # where a row is, for people
 

@@ -16,6 +16,7 @@ from engram.errors import BadData, BadSetting
 from engram.readers import SUFFIXES, Sheet, images, is_readable, natural, read
 from engram.readers.encoding import Encoding
 from engram.readers.naming import is_hidden
+from engram.readers.sheet import IDLE
 from engram.settings import Setting, resolve
 from engram.streams.arrays import from_arrays
 from engram.streams.seeding import shuffled
@@ -111,7 +112,7 @@ def _sheets(paths: Sequence[str], values: Mapping[str, Any]) -> list[Sheet]:
         first = sheets[0] if sheets else None
         side = (values["image_size"],) * 2 if values["image_size"] else None
         shape = tuple(first.x.shape[1:]) if first is not None and first.x is not None else None
-        kinds = first.kinds if first is not None else {}
+        kinds = {**dict.fromkeys(left_out, IDLE), **(first.kinds if first is not None else {})}
         sheet = read(path, label=values["label"] or None, kinds=kinds, shape=shape, side=side)
         sheets.append(sheet.without(left_out))
         _require_one_scale(sheets[0], sheets[-1])
