@@ -117,6 +117,7 @@ class Record:
     ideals: Ideals | None = None  # where offline models were asked for
     evaluate: str = "all"  # after which tasks which of those seen were measured
     moments: tuple[int, ...] = ()  # steps of every task at which a learning curve was asked for
+    beside: Mapping[str, Any] = field(default_factory=dict)  # beside settings: the share held out, digests of own code
 
     @property
     def accuracy(self) -> list[list[float]]:

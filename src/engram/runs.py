@@ -222,6 +222,11 @@ def code_of(spec: Mapping[str, Any]) -> dict[str, str]:
     return {place: digest for place, digest in pairs if place}
 
 
+def _codes(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The digests of the learner's and the network's code, where it is not the library's own."""
+    return {f"{kind} code": digest for kind, (_, digest) in spec.get("own", {}).items()}
+
+
 def without_code(spec: Mapping[str, Any]) -> str:
     """A run's spec but for the digests of its code: the same for a run before and after an edit."""
     stream = {name: value for name, value in spec["stream"].items() if name not in ("code", "made")}
@@ -266,6 +271,7 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         ideals=_ideals(result, store, entry),
         evaluate=spec.get("evaluate", "all"),
         moments=tuple(spec.get("curve", ())),
+        beside={"validation": spec["validation"], **_codes(spec)},
     )
 
 

@@ -35,6 +35,8 @@ def test_methods_are_told_apart_by_all_but_the_seed(record):
         record(network="rwalk-cnn"),
         record(settings={"rate": 0.2, "widths": [256, 256]}),
         record(stream="permuted-digits@1"),
+        record(beside={"validation": 0.5}),
+        record(beside={"learner code": "ab"}),
     ]
     groups = by_method([a, *others, b])
     assert groups[0] == [a, b]
@@ -43,6 +45,14 @@ def test_methods_are_told_apart_by_all_but_the_seed(record):
 
 def test_settings_in_another_order_are_the_same_method(record):
     assert len(by_method([record(), record(settings={"widths": [256, 256], "rate": 0.1})])) == 1
+
+
+def test_a_seed_counts_once_with_all_that_was_measured(record, failed):
+    """It is asked for again with a learning curve or references: the nodes are the same."""
+    seeds = [record(seed=seed) for seed in (0, 1, 2)]
+    again = [record(seed=0, moments=(0, 1)), record(seed=1, joint=(0.9, 0.9)), failed(seed=2)]
+    assert by_method([*seeds, *again]) == [[again[0], again[1], seeds[2]]]
+    assert metric_spreads(by_method([*seeds, *again])[0])["average_accuracy"]["n"] == 3
 
 
 def test_plain_is_strict_json():

@@ -106,7 +106,7 @@ def _settings(records: Sequence[Record]) -> list[str]:
 
 
 def _all_settings(record: Record) -> dict[str, Any]:
-    return {**record.settings, **record.stream_spec.get("options", {})}
+    return {**record.settings, **record.stream_spec.get("options", {}), **record.beside}
 
 
 def numbers_of(group: Sequence[Record], columns: Sequence[Column]) -> list[Number]:

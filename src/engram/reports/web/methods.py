@@ -224,7 +224,7 @@ def _methods(records: Sequence[Record], names: Names) -> list[Method]:
 
 def _settings(record: Record) -> dict[str, Any]:
     about = {"head": record.head, "protocol": record.protocol, "network": record.network, "evaluate": record.evaluate}
-    return {**about, **record.settings}
+    return {**about, **record.settings, **record.beside}
 
 
 def _told_apart(names: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:
