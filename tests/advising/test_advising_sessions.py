@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engram.advising import read_sessions
 
 
@@ -19,3 +21,14 @@ def test_what_is_in_columns_that_are_left_out_does_not_matter(tmp_path):
         with open(path, "w") as file:
             file.write("size;price;kind\n1;1,5;a\n2;2,5;b\n")
     assert [sheet.names for sheet in read_sessions(paths, "kind", ["price"])] == [("size",)] * 2
+
+
+def test_sessions_with_rows_of_earlier_ones_are_named(tmp_path):
+    paths = [str(tmp_path / name) for name in ("1.csv", "2.csv", "3.csv")]
+    for path, rows in zip(paths, (range(20), range(20, 50), range(40))):
+        with open(path, "w") as file:
+            file.write("size,id,kind\n" + "".join(f"{n},{path}{n},{'ab'[n % 2]}\n" for n in rows))
+    assert len(read_sessions(paths, "kind")) == 3
+    with pytest.warns(UserWarning, match="20 of the 40 samples of .*3.csv are in .*1.csv too, so") as said:
+        read_sessions(paths, "kind", ["id"])
+    assert len(said) == 1

@@ -18,7 +18,9 @@ def sessions(tmp_path):
     _write(
         folder / "session1.csv", [(n, "red", "ash") for n in range(10)] + [(n, "blue", "oak") for n in range(50, 60)]
     )
-    _write(folder / "session2.csv", [(n, "red", "ash") for n in range(5)] + [("", "green", "elm") for _ in range(5)])
+    _write(
+        folder / "session2.csv", [(n, "red", "ash") for n in range(20, 25)] + [("", "green", "elm") for _ in range(5)]
+    )
     _write(folder / "session10.csv", [(n, "blue", "fir") for n in range(100, 105)])
     return folder
 
@@ -132,11 +134,59 @@ def test_mistakes(sessions, tmp_path):
 
 
 def test_what_is_in_columns_that_are_left_out_does_not_matter(tmp_path):
-    for name in ("s1.csv", "s2.csv"):
-        (tmp_path / name).write_text("x;price;y\n" + "".join(f"{n};1,{n};{'ab'[n % 2]}\n" for n in range(10)))
+    for name, rows in (("s1.csv", range(10)), ("s2.csv", range(10, 20))):
+        (tmp_path / name).write_text("x;price;y\n" + "".join(f"{n};1,{n};{'ab'[n % 2]}\n" for n in rows))
     assert len(from_files(tmp_path, label="y", without="price")) == 2
     with pytest.raises(BadData, match="decimal comma"):
         from_files(tmp_path, label="y")
+
+
+def test_files_that_have_rows_of_earlier_ones_are_named_once(tmp_path):
+    for week in (1, 2, 3):  # cumulative exports
+        _write(tmp_path / f"week{week}.csv", [(n if n != 7 else "", f"c{n}", "ab"[n % 2]) for n in range(40 * week)])
+    words = r"40 of the 80 samples of .*week2.csv are in .*week1.csv too \(and so with 1 later file\), so .*; leave"
+    with pytest.warns(UserWarning, match=words) as said:
+        made = stream(str(tmp_path), label="kind", without="colour", standardised=False)
+    assert len(said) == 1
+    assert rebuild(made.spec).digest() == made.digest()  # workers do not repeat it
+    assert len(from_files(tmp_path, label="kind", tasks=1)) == 1
+    (tmp_path / "week3.csv").unlink()
+    (tmp_path / "week2.csv").write_text(
+        "kind,colour,length\n" + "".join(f"z,c{n},{n}.0\n" for n in range(1, 7)) + "z,new,1\nz,new,2\n"
+    )
+    with pytest.warns(UserWarning, match="6 of the 8 samples of .*week2.csv are in .*week1.csv too, so"):
+        from_files(tmp_path, label="kind")
+
+
+def test_chance_duplicates_are_not_named(tmp_path):
+    draw = np.random.default_rng(0)
+    for count, few in ((3000, 8), (400, 60), (60, 30)):  # rows, and different values of two columns
+        for week in (1, 2):
+            _write(tmp_path / f"{week}.csv", [(*draw.integers(0, few, 2), "ab"[n % 2]) for n in range(count)])
+        assert len(from_files(tmp_path, label="kind")) == 2
+    for week in (1, 2):  # a cumulative export of rows that say little
+        _write(tmp_path / f"{week}.csv", [(n % 5, "red", "ab"[n % 2]) for n in range(50 * week)])
+    assert len(from_files(tmp_path, label="kind")) == 2
+    _write(tmp_path / "1.csv", [(n, "red", "ab"[n % 2]) for n in range(1000)])
+    _write(tmp_path / "2.csv", [(n, "red", "ab"[n % 2]) for n in range(990, 2000)])  # 1 %
+    assert len(from_files(tmp_path, label="kind")) == 2
+
+
+def test_images_and_arrays_that_earlier_files_have_are_named(tmp_path):
+    draw = np.random.default_rng(0)
+    for week, numbers in ((1, range(8)), (2, range(2, 12))):
+        for number in numbers:
+            shades = np.random.default_rng(number).integers(0, 255, (4, 4), np.uint8)
+            (tmp_path / "photos" / f"week{week}" / "ab"[number % 2]).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(shades).save(tmp_path / "photos" / f"week{week}" / "ab"[number % 2] / f"{number}.png")
+    with pytest.warns(UserWarning, match="6 of the 10 samples of .*week2 are in .*week1 too"):
+        from_files(tmp_path / "photos")
+    (tmp_path / "arrays").mkdir()
+    x, y = draw.integers(0, 1000, (20, 3)), np.arange(20) % 2
+    np.savez(tmp_path / "arrays" / "1.npz", x=x, y=y)
+    np.savez(tmp_path / "arrays" / "2.npz", x=np.vstack([x, x + 0.5]), y=np.tile(y, 2))
+    with pytest.warns(UserWarning, match="20 of the 40 samples of .*2.npz are in .*1.npz too"):
+        from_files(tmp_path / "arrays")
 
 
 def test_a_folder_does_not_hide_a_stream(tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from engram.estimator.classifier import ContinualClassifier
 from engram.estimator.describing import kept_bytes
 from engram.readers import Sheet, read
 from engram.readers.sheet import IDLE, has_numbers_as_text
+from engram.streams.doubts import say_if_in_earlier
 from engram.streams.files import held_out
 
 VALIDATION, TEST = 0.2, 0.2  # of every class of a session: what is chosen by, and what is judged by
@@ -59,7 +60,9 @@ def read_sessions(
     shape = shape if shape is not None and len(shape) == 3 else None
     known: dict[str, Any] = {"kinds": {**idle, **first.kinds}, "text_labels": has_numbers_as_text(first.labels)}
     later = [read(path, label=label, shape=shape, side=side, **known) for path in paths[1:]]
-    return [first, *(sheet.without([name for name in without if name in sheet.columns]) for sheet in later)]
+    sheets = [first, *(sheet.without([name for name in without if name in sheet.columns]) for sheet in later)]
+    say_if_in_earlier(sheets)
+    return sheets
 
 
 def divided(sheet: Sheet, seed: int, number: int) -> Parts:

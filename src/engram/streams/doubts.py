@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torch import Tensor
 
 from engram.core import Dataset
-from engram.datasets.overlap import in_both
+from engram.datasets.overlap import in_both, in_earlier
+from engram.readers import Sheet
 
 LARGE = 1e6
 MOST = 5  # classes that are named
@@ -23,6 +24,19 @@ def say_if_shared(dataset: Dataset) -> None:
             f"{len(rows)} of the {len(dataset.x_test)} test samples of {dataset.name} are training samples too (the "
             f"first in row {rows[0]} of x_test), so its test accuracy flatters; take them out",
             stacklevel=4,
+        )
+
+
+def say_if_in_earlier(sheets: Sequence[Sheet]) -> None:
+    """A word about files that have what earlier ones have, as exports of everything so far do."""
+    found = in_earlier(sheets)
+    if found:
+        number, later, earlier = found[0]
+        more = f" (and so with {len(found) - 1} later file{'s' if found[2:] else ''})" if found[1:] else ""
+        warnings.warn(
+            f"{number} of the {len(later)} samples of {later.where} are in {earlier.where} too{more}, so some that one "
+            "file is judged by are learned from another and accuracies flatter; leave them out of one of the two",
+            stacklevel=3,
         )
 
 

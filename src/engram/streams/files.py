@@ -19,7 +19,9 @@ from engram.readers.naming import is_hidden
 from engram.readers.sheet import IDLE
 from engram.settings import Setting, resolve
 from engram.streams.arrays import from_arrays
+from engram.streams.doubts import say_if_in_earlier
 from engram.streams.seeding import shuffled
+from engram.streams.validation import SHARE
 
 KIND = "files"
 VERSION = 1
@@ -44,6 +46,14 @@ def from_files(
     class of a file a share (`test`, a fifth) is drawn by the seed as test data. Other options: `label`, `without`,
     `standardised`, and for images `image_size`; see `engram.streams.files.OPTIONS`.
     """
+    made, sheets = _made(paths, seed, tasks, validation, options)
+    say_if_in_earlier(sheets)
+    return made
+
+
+def _made(
+    paths: Files, seed: int, tasks: int | None, validation: float, options: Mapping[str, Any]
+) -> tuple[Stream, list[Sheet]]:
     values = resolve("a stream of files", OPTIONS, options)
     found, name = _listed(paths), _name(paths)
     if tasks is not None and not 0 < tasks <= len(found):
@@ -61,7 +71,7 @@ def from_files(
         "tasks": len(made),
         "options": values,
     }
-    return replace(made, spec=spec, _built={})
+    return replace(made, spec=spec, _built={}), sheets
 
 
 def is_folder(name: Any) -> bool:
@@ -71,7 +81,7 @@ def is_folder(name: Any) -> bool:
 
 def rebuild(spec: Mapping[str, Any]) -> Stream:
     """The stream that has this spec, if its files are as they were."""
-    made = from_files(spec["paths"], seed=spec["seed"], **spec["options"])
+    made, _ = _made(spec["paths"], spec["seed"], None, SHARE.default, spec["options"])
     if made.spec["digest"] != spec["digest"]:
         raise BadData(
             f"the files of stream '{spec['name']}' ({spec['paths'][0]}, …) are not what they were; restore them or "
@@ -90,7 +100,7 @@ def _listed(paths: Files) -> list[str]:
     found = [os.path.join(folder, name) for name in inside if is_readable(os.path.join(folder, name))]
     for name in inside:
         if os.path.join(folder, name) not in found:
-            warnings.warn(f"{os.path.join(folder, name)} holds no samples and is left out", stacklevel=3)
+            warnings.warn(f"{os.path.join(folder, name)} holds no samples and is left out", stacklevel=4)
     if found and all(os.path.isdir(path) and images.is_flat(Path(path)) for path in found):
         raise BadData(f"{paths} has one folder a class, which is a dataset: say 'engram run split --dataset {paths}'")
     if not found:
