@@ -51,6 +51,22 @@ def test_the_first_files_training_rows_decide_the_scale(sessions):
     assert made[2].train.x[:, 0].min() > 2
 
 
+def test_columns_that_vary_in_what_float32_does_not_hold_are_standardised_before_they_are_rounded(tmp_path):
+    draw = np.random.default_rng(0)
+    for week in (1, 2):
+        rows = [(1.7e9 + 60 * week + n, 1e3 * draw.random() + week, "ab"[n % 2]) for n in range(50)]
+        (tmp_path / f"{week}.csv").write_text("time,size,kind\n" + "".join(f"{t:.0f},{s},{k}\n" for t, s, k in rows))
+    made = from_files(tmp_path, label="kind").with_validation(0.0)
+    time = made[0].train.x[:, 0]
+    assert len(time.unique()) == len(time) == 40
+    assert abs(float(time.mean())) < 1e-6
+    assert float(time.std(correction=0)) == pytest.approx(1, abs=1e-6)
+    assert len(made[1].train.x[:, 0].unique()) == 40
+    assert made[1].train.x[:, 0].min() > time.max()
+    plain = from_files(tmp_path, label="kind", without="time").with_validation(0.0)
+    assert all(one.train.x[:, 1].equal(other.train.x[:, 0]) for one, other in zip(made, plain))
+
+
 def test_test_rows_are_drawn_by_the_seed(sessions):
     def tested(seed):
         return stream(str(sessions), seed=seed, label="kind")[0].test.x.tolist()

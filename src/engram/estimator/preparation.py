@@ -21,9 +21,9 @@ from engram.estimator.columns import CATEGORY, NUMBER, TableColumn, categories, 
 from engram.estimator.fixed_point import NumpyArray
 from engram.estimator.moments import Moments
 from engram.estimator.sums import Sums
+from engram.readers.encoding import lossy
 
 BYTE = 255.0
-LOST = 0.01  # share of a column's deviation, of which what float32 leaves out is seen
 RawRows = NumpyArray | list[TableColumn]
 
 
@@ -49,7 +49,7 @@ class Preparation:
         if len(self.shape) > 1:
             return self
         x = self._exact(rows)
-        offset = np.where(_lossy(x), x.min(axis=0), 0.0)
+        offset = np.where(lossy(x), x.min(axis=0), 0.0)
         sums = Sums(x.shape[1])
         sums.order(np.array([-1]))
         sums.add((x - offset).astype(np.float32), np.zeros(len(x), dtype=np.int64))
@@ -58,11 +58,11 @@ class Preparation:
 
     def say_if_lossy(self, rows: RawRows) -> None:
         """A word about columns that are learned as they are and vary in what float32 does not hold."""
-        lossy = np.flatnonzero(_lossy(self._exact(rows))).tolist() if len(self.shape) == 1 else []
-        if lossy:
+        found = np.flatnonzero(lossy(self._exact(rows))).tolist() if len(self.shape) == 1 else []
+        if found:
             names = [f"'{column['name']}'" for column in self.columns if column["kind"] == NUMBER]
-            first = names[lossy[0]] if names else lossy[0]
-            more = f" (as do {len(lossy) - 1} more)" if lossy[1:] else ""
+            first = names[found[0]] if names else found[0]
+            more = f" (as do {len(found) - 1} more)" if found[1:] else ""
             warnings.warn(
                 f"column {first} varies in digits that float32 does not hold{more}, so that little or nothing of it is "
                 "learned; subtract an offset, such as its smallest value",
@@ -148,20 +148,6 @@ def _decided(column: TableColumn) -> dict[str, Any]:
     missing = np.isnan(column.values)
     median = 0.0 if missing.all() else float(np.median(column.values[~missing]))
     return {"name": column.name, "kind": NUMBER, "median": median, "missed": bool(missing.any())}
-
-
-def _lossy(x: NumpyArray) -> NumpyArray:
-    """Of which columns float32 loses a visible part of what varies. Constant ones are none of them."""
-    found = np.zeros(x.shape[1], dtype=bool)
-    if np.can_cast(x.dtype, np.float32):
-        return found
-    low, high = x.min(axis=0), x.max(axis=0)
-    deviation = x.std(axis=0, dtype=float)
-    near = np.flatnonzero((low < high) & (deviation < 1e-4 * np.maximum(high, -low)))  # none of all others
-    if len(near):
-        exact = x[:, near].astype(float)
-        found[near] = (exact - exact.astype(np.float32)).std(axis=0) > LOST * deviation[near]
-    return found
 
 
 def _text(column: TableColumn) -> NumpyArray:

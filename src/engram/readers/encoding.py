@@ -15,6 +15,7 @@ from engram.errors import BadData
 from engram.readers.sheet import DATE, NUMBER, Field, Sheet
 
 MOST_TEXTS = 1000
+LOST = 0.01  # share of a column's deviation, of which what float32 leaves out is seen
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,33 @@ class Encoding:
 
     def __call__(self, sheet: Sheet) -> np.ndarray:
         """The rows as float32, in the order of the first sheet's columns, which all have to be there."""
+        return self.exact(sheet).astype(np.float32)
+
+    def exact(self, sheet: Sheet) -> np.ndarray:
+        """The rows before they are rounded to float32, in which they have room."""
         require_names(sheet, tuple(self.columns))
         parts = [_encoded(sheet.columns[name], decided) for name, decided in self.columns.items()]
+        x = np.concatenate(parts, axis=1)
         with np.errstate(over="ignore"):
-            x = np.concatenate(parts, axis=1).astype(np.float32)
-        wrong = ~np.isfinite(x).all(axis=1)
+            wrong = ~np.isfinite(x.astype(np.float32)).all(axis=1)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise BadData(f"{sheet.where} holds a number beyond float32 in {sheet.place(row)}; scale its column")
         return x
+
+
+def lossy(x: np.ndarray) -> np.ndarray:
+    """Of which columns float32 loses a visible part of what varies. Constant ones are none of them."""
+    found = np.zeros(x.shape[1], dtype=bool)
+    if np.can_cast(x.dtype, np.float32):
+        return found
+    low, high = x.min(axis=0), x.max(axis=0)
+    deviation = x.std(axis=0, dtype=float)
+    near = np.flatnonzero((low < high) & (deviation < 1e-4 * np.maximum(high, -low)))  # none of all others
+    if len(near):
+        exact = x[:, near].astype(float)
+        found[near] = (exact - exact.astype(np.float32)).std(axis=0) > LOST * deviation[near]
+    return found
 
 
 def require_names(sheet: Sheet, names: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from engram.core import Stream
 from engram.errors import BadData, BadSetting
 from engram.readers import SUFFIXES, Sheet, images, is_readable, natural, read
-from engram.readers.encoding import Encoding
+from engram.readers.encoding import Encoding, lossy
 from engram.readers.naming import is_hidden
 from engram.readers.sheet import IDLE
 from engram.settings import Setting, resolve
@@ -149,12 +149,26 @@ def _tasks(sheets: Sequence[Sheet], seed: int, values: Mapping[str, Any]) -> lis
     encoding = Encoding.of(sheets[0].take(~all_held[0])) if sheets[0].columns else None
     tasks, scale = [], None
     for sheet, held in zip(sheets, all_held):
-        x, y = encoding(sheet) if encoding is not None else _samples(sheet), sheet.known_labels()
+        exact, y = encoding.exact(sheet) if encoding is not None else _samples(sheet), sheet.known_labels()
+        x = exact.astype(np.float32) if encoding is not None else exact
         if values["standardised"] and x.ndim == 2:
-            scale = scale or (x[~held].mean(0, np.float64), x[~held].std(0, dtype=np.float64))
-            x = ((x - scale[0]) / np.where(scale[1] > 0, scale[1], 1)).astype(np.float32)
+            scale = scale or _scale(x[~held], exact[~held])
+            mean, deviation, lost = scale
+            x = np.where(lost, exact, x) if lost.any() else x
+            x = ((x - mean) / np.where(deviation > 0, deviation, 1)).astype(np.float32)
         tasks.append((x[~held], y[~held], x[held], y[held]))
     return tasks
+
+
+def _scale(x: np.ndarray, exact: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, deviation, and which columns vary in what float32 does not hold. These are measured before they are
+    rounded, all others after it, so that their streams keep their bits."""
+    mean, deviation, lost = x.mean(0, np.float64), x.std(0, dtype=np.float64), lossy(exact)
+    for column in np.flatnonzero(lost):
+        offset = exact[:, column].min()
+        above = exact[:, column] - offset
+        mean[column], deviation[column] = offset + above.mean(), above.std()
+    return mean, deviation, lost
 
 
 def _samples(sheet: Sheet) -> np.ndarray:
