@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 import engram
-from engram.errors import BadSetting, StoreTrouble
+from engram.errors import BadSetting, Diverged, StoreTrouble
 from engram.parcel import export_runs, import_runs
 from engram.request import prepare
 from engram.runs import record_of
@@ -199,6 +199,39 @@ def test_a_point_that_failed_is_no_news_the_second_time(tmp_path, receiver):
     engram.run("split-digits", "finetune", store=tmp_path / "sender", **diverging)
     assert import_runs(receiver, tmp_path / "sender").nodes > 0
     assert import_runs(receiver, tmp_path / "sender").nodes == 0
+
+
+def test_what_was_grown_elsewhere_takes_the_place_of_what_failed_here(sender, parcel, receiver):
+    """A run that is done needs every row of its path; on another processor a lesson may have diverged."""
+    run = next(run for run in sender.runs() if run["status"] == "done")
+    failed = run["result"]["path"][-1]
+    receiver.fail(failed, None, Diverged("the loss is not a number"))
+    assert import_runs(receiver, parcel)._asdict() == {"runs": 2, "known": 0, "nodes": 8, "experiments": 0}
+    assert records(receiver) == [record for record in records(sender) if record.status == "done"]
+    assert receiver.known(failed) == sender.row(failed)
+
+
+def test_a_store_that_cannot_be_read_because_of_a_failure_is_mended_by_the_same_file(parcel, receiver):
+    """Failures stayed beside runs that had arrived as done."""
+    import_runs(receiver, parcel)
+    failed = receiver.runs()[0]["result"]["path"][-1]
+    receiver.tables["nodes"].delete(failed)
+    receiver.fail(failed, None, Diverged("the loss is not a number"))
+    assert import_runs(receiver, parcel)._asdict() == {"runs": 0, "known": 2, "nodes": 1, "experiments": 0}
+    assert [record.error for record in records(receiver)] == [None, None]
+
+
+def test_a_failure_elsewhere_leaves_what_was_grown_here(sender, receiver, tmp_path):
+    import_runs(receiver, sender.folder)
+    run = receiver.runs()[0]
+    tried = next(key for key in run["result"]["grown"] if key not in run["result"]["path"])
+    here = receiver.row(tried)
+    there = Store(tmp_path / "there")
+    import_runs(there, sender.folder)
+    there.tables["nodes"].delete(tried)
+    there.fail(tried, None, Diverged("the loss is not a number"))
+    assert import_runs(receiver, there.folder).nodes == 0
+    assert receiver.known(tried) == here
 
 
 def test_two_processes_may_take_in_the_same_file(parcel, receiver):

@@ -91,7 +91,7 @@ def read_runs(source: str | os.PathLike[str]) -> list[Parcelled]:
 
 
 def take_in(store: Store, rows: Iterable[Parcelled]) -> TakenIn:
-    """Add rows, all of them or none; what is known here stays as it is."""
+    """Add rows, all of them or none; what was measured or is done here stays as it is."""
     added, known = dict.fromkeys(SHAPES, 0), 0
     with store.all_or_nothing():
         for row in rows:
@@ -149,12 +149,13 @@ def _require_whole(rows: Sequence[Parcelled]) -> None:
 
 
 def _is_news(table: SealedTable, values: Values) -> bool:
-    """Whether a row says more than what is known here."""
+    """Whether a row says more than what is known here. A node that was grown elsewhere does where it failed here, on
+    another processor say: runs that are done with it show what was measured at it."""
     known = table.get(values["key"])
     if known is None:
         return True
     if table.shape.name == NODES:
-        return known["row"] is None and known["error"] is None
+        return known["row"] is None and (known["error"] is None or values["row"] is not None)
     return bool(known.get("status", "done") != "done")
 
 
