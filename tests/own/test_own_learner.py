@@ -200,6 +200,17 @@ def test_a_worker_refuses_another_version_than_it_was_asked_for(folder):
     store.close()
 
 
+def test_another_version_is_refused_without_taking_a_name_that_is_in_use(folder):
+    """Its class may be called something else since."""
+    write(folder, "other", CLIPPED.replace('"clipped"', '"other"'))
+    asked = LEARNERS.origin(LEARNERS.name_of("other.py:Clipped"))
+    write(folder, "other", CLIPPED)
+    used = LEARNERS[LEARNERS.name_of("clipped.py:Clipped")]
+    with pytest.raises(BadSetting, match="other.py has changed"):
+        LEARNERS.find_again(*asked)
+    assert LEARNERS["clipped"] is used
+
+
 NEIGHBOURS = """
     from limits import LIMIT
     from engram.learners.finetune import Finetune

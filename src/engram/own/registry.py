@@ -79,9 +79,10 @@ class Registry(Generic[T]):
         return self.users[name][1] if name in self.users else None
 
     def find_again(self, place: str, digest: str) -> str:
-        """The name of what was at a place when it had this digest."""
-        name = self.name_of(place)
-        source = self.origin(name)
+        """The name of what was at a place when it had this digest. What has another one by now is not made known: its
+        name may be that of something that is in use."""
+        thing = self.of(place)
+        source = origin_at(absolute(place), thing)
         if source is not None and source.digest != digest:
             raise BadSetting(f"{file_name(place)} has changed since this was asked for; ask for it again")
-        return name
+        return self._add(thing, absolute(place))
