@@ -215,6 +215,13 @@ def _followed(
         return end.value, grown, outcomes
 
 
+def own_of(spec: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """The places of the learner and the network in a run's spec that are not the library's, by kind and name: a process
+    knows one of each."""
+    names = {"learner": spec["learner"], "network": spec["network"][0]}
+    return {(kind, names[kind]): place for kind, (place, _) in spec.get("own", {}).items() if place}
+
+
 def code_of(spec: Mapping[str, Any]) -> dict[str, str]:
     """The places of code that is not the library's own in a run's spec, with the digests that it had."""
     stream, own = spec["stream"], list(spec.get("own", {}).values())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 import engram as library
-from engram.errors import Stopped
+from engram.errors import Diverged, Stopped
 from engram.learners import LEARNERS
+from engram.networks import NETWORKS
 from engram.store import Store
 
 MINE = """
@@ -17,6 +19,28 @@ MINE = """
 
     class Mine(Finetune):
         name = "mine"
+"""
+
+SCALED = """
+    from engram.learners.finetune import Finetune
+
+    class Mine(Finetune):
+        name = "Mine"
+
+        def end(self, lesson):
+            self.network.theta.mul_(FACTOR)
+"""
+
+SCALED_NETWORK = """
+    import torch
+
+    class Mine(torch.nn.Module):
+        def __init__(self, shape, width=6):
+            super().__init__()
+            self.layer = torch.nn.LazyLinear(width)
+
+        def forward(self, x):
+            return FACTOR * self.layer(x.flatten(1))
 """
 
 
@@ -36,6 +60,7 @@ def interrupted(monkeypatch):
             with pytest.raises(Stopped):
                 library.run(*asked, store="engram-store", tasks=more.pop("tasks", 2), **more)
         LEARNERS.users.clear()
+        NETWORKS.users.clear()
 
     return interrupted
 
@@ -85,6 +110,42 @@ def test_a_learner_that_was_edited_waits_to_be_asked_for_again(engram, interrupt
     said = engram("resume", "--jobs", "1")
     assert "mine.py has changed since this was asked for; ask for it again" in said.err
     assert statuses() == ["pending"]
+
+
+@pytest.mark.parametrize("text, kind", [(SCALED, "learner"), (SCALED_NETWORK, "network")])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_of_two_of_one_name_the_second_waits_for_the_first(engram, interrupted, tmp_path, text, kind, jobs):
+    """The first was trained with the code of the second, under a key that nobody had asked for."""
+
+    def asked(folder):
+        place = f"{folder}/mine.py:Mine"
+        return [{"network": place}, {"learner": place}][kind == "learner"] | {"batch": 32}
+
+    for folder, factor in (("a", "0.5"), ("b", "2.0")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(textwrap.dedent(text).replace("FACTOR", factor))
+        interrupted("split-digits", **{"learner": "finetune"} | asked(folder))
+    first = engram("resume", "--jobs", str(jobs), "--json")
+    assert (first.code, first.json["waiting"]) == (1, 1)
+    assert f"waits: the {kind} 'Mine' of {tmp_path}/b/mine.py:Mine has the name of that of {tmp_path}/a" in first.err
+    assert statuses() == ["done", "pending"]
+    second = engram("resume", "--jobs", str(jobs), "--json")
+    assert (second.code, second.json["waiting"]) == (0, 0)
+    assert statuses() == ["done", "done"]
+    for folder, said in (("a", first), ("b", second)):
+        whole = library.run("split-digits", tasks=2, **{"learner": "finetune"} | asked(folder))
+        assert said.json["runs"][0]["parameters_sha256"] == whole.parameters_sha256
+
+
+def test_what_failed_keeps_its_name_from_nobody(engram, interrupted, tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(textwrap.dedent(MINE))
+        interrupted("split-digits", f"{folder}/mine.py:Mine", widths="12", batch=32)
+    with closing(Store("engram-store")) as store:
+        store.finish_run(store.runs()[0]["key"], "failed", error=Diverged("the loss became nan"))
+    engram("resume", "--jobs", "1")
+    assert statuses() == ["failed", "done"]
 
 
 def test_data_that_is_gone_blocks_its_own_run_only(engram, interrupted, tmp_path):

@@ -235,18 +235,34 @@ def _experiments(wanted: list[Run], store: str) -> list[str]:
 
 
 def _unfinished(store: str) -> tuple[list[Run], Counter[str]]:
-    """The runs that can go on, and why others cannot: data or code of one's own that is not here. Those stay as they
-    are, and stop nobody else."""
-    from engram.runs import Run
+    """The runs that can go on, and why others cannot: data or code of one's own that is not here, or code whose name
+    is that of another run's. Those stay as they are, and stop nobody else."""
+    from engram.runs import Run, own_of
 
     wanted, waiting = [], Counter[str]()
-    for entry in open_store(store, must_exist=True).runs():
-        if entry["status"] != "done":
-            try:
-                wanted.append(Run.from_json(entry["spec"]))
-            except EngramError as error:
-                waiting[str(error)] += 1
+    places: dict[tuple[str, str], str] = {}
+    entries = [entry for entry in open_store(store, must_exist=True).runs() if entry["status"] != "done"]
+    # What has failed comes last: where it fails again and again, it keeps a name from nobody.
+    for entry in sorted(entries, key=lambda entry: entry["status"] == "failed"):
+        try:
+            own = own_of(entry["spec"])
+            _check_places(own, places)
+            wanted.append(Run.from_json(entry["spec"]))
+            places |= own
+        except EngramError as error:
+            waiting[str(error)] += 1
     return wanted, waiting
+
+
+def _check_places(own: dict[tuple[str, str], str], places: dict[tuple[str, str], str]) -> None:
+    """Code is looked up by its name, also by workers: two of one name would both be the one that was found last."""
+    for (kind, name), place in own.items():
+        first = places.get((kind, name), place)
+        if first != place:
+            raise BadSetting(
+                f"the {kind} '{name}' of {place} has the name of that of {first}, whose runs go on first; give "
+                "'engram resume' again after them, or the command of the run"
+            )
 
 
 def execute(
