@@ -221,6 +221,20 @@ def test_a_store_that_cannot_be_read_because_of_a_failure_is_mended_by_the_same_
     assert [record.error for record in records(receiver)] == [None, None]
 
 
+def test_a_run_with_a_failure_on_its_path_is_not_taken_in(sender, tmp_path, receiver):
+    """Stores where failures stayed beside runs that had arrived as done have such runs; no report shows them."""
+    there = Store(tmp_path / "there")
+    import_runs(there, sender.folder)
+    failed = there.runs()[0]["result"]["path"][-1]
+    there.tables["nodes"].delete(failed)
+    there.fail(failed, None, Diverged("the loss is not a number"))
+    export_runs(there, tmp_path / "b.runs")
+    for source in (there.folder, tmp_path / "b.runs"):
+        with pytest.raises(BadSetting, match="nothing of it was taken in"):
+            import_runs(receiver, source)
+    assert receiver.runs() == []
+
+
 def test_a_failure_elsewhere_leaves_what_was_grown_here(sender, receiver, tmp_path):
     import_runs(receiver, sender.folder)
     run = receiver.runs()[0]

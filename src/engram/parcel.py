@@ -140,11 +140,12 @@ def _checked(table: object, raw: Any, sha256: object) -> Parcelled:
 
 
 def _require_whole(rows: Sequence[Parcelled]) -> None:
-    """Every run is done and has all its nodes with it."""
-    nodes = {row.values["key"] for row in rows if row.table == NODES}
+    """Every run is done and has all its nodes with it, of which those of its path did not fail."""
+    measured = {row.values["key"]: row.values["row"] is not None for row in rows if row.table == NODES}
     for run in (row.values for row in rows if row.table == RUNS):
         parts = _parts(run)
-        if run["status"] != "done" or not parts or not nodes.issuperset(parts):
+        whole = measured.keys() >= {*parts} and all(measured[node] for node in (run["result"] or {}).get("path", ()))
+        if run["status"] != "done" or not parts or not whole:
             raise DamagedFile(f"a part of run {run['key'][:10]} is missing in it")
 
 
