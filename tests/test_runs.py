@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from engram.errors import BadSetting, EngramError, UnknownName
+from engram.errors import BadSetting, Diverged, EngramError, UnknownName
 from engram.execute import execute
 from engram.request import prepare
 from engram.runs import Run, record_of
@@ -91,6 +91,17 @@ def test_a_stream_of_two_tasks_takes_its_dataset_apart_or_in_its_name():
     assert Run.from_json(json.loads(json.dumps(short.to_json()))).key == short.key
     with pytest.raises(UnknownName, match="called 'sizes'"):
         prepare("d9-1a-digits", "finetune", settings={"sizes": "5-5"})
+
+
+def test_a_reference_that_diverged_fails_the_run_and_is_said(store):
+    run = prepare("split-digits", "finetune", references=True, settings=SMALL)
+    joint = run.root.child([0, 1], run.grid[0])
+    store.fail(joint.key, joint.stored()[0], Diverged("the loss became nan"))
+    record = done(run, store)
+    assert record.status == "failed"
+    assert "a reference could not be trained (the loss became nan); leave references out to see all else" in str(
+        record.error
+    )
 
 
 def test_references_equal_the_joint_and_independent_learners(store):

@@ -16,7 +16,7 @@ from engram.networks import Blueprint
 from engram.nodes import Node, find_own, own_to_json, revisions
 from engram.offline import SEES, Found, Offline, has_modalities
 from engram.parts.stopping import looks_at
-from engram.protocols import Decision, Measuring, Outcome, Protocol, protocol
+from engram.protocols import Decision, Measuring, Outcome, Protocol, RunFailed, protocol
 from engram.record import Ideals, Record, at_stop
 from engram.store import Store
 from engram.streams import rebuild
@@ -121,7 +121,10 @@ class Run:
         path = kept.path
         joint, isolated = self._references(path) if self.references else ([], [])
         if joint:
-            yield Round([*joint, *isolated], frozenset())
+            answers = yield Round([*joint, *isolated], frozenset())
+            failed = next((answer.error for answer in answers if answer.error is not None), None)
+            if failed is not None:
+                raise RunFailed(f"a reference could not be trained ({failed}); leave references out to see all else")
         offline: Found | None = None
         tried: list[Node] = []
         if self.offline is not None:
