@@ -15,6 +15,7 @@ from engram.learners import learner_settings
 from engram.networks import Blueprint
 from engram.nodes import Node, find_own, own_to_json, revisions
 from engram.offline import SEES, Found, Offline, has_modalities
+from engram.own.specs import digests_of
 from engram.parts.stopping import looks_at
 from engram.protocols import Decision, Measuring, Outcome, Protocol, RunFailed, protocol
 from engram.record import Ideals, Record, at_stop
@@ -218,32 +219,6 @@ def _followed(
         return end.value, grown, outcomes
 
 
-def own_of(spec: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """The places of the learner and the network in a run's spec that are not the library's, by kind and name: a process
-    knows one of each."""
-    names = {"learner": spec["learner"], "network": spec["network"][0]}
-    return {(kind, names[kind]): place for kind, (place, _) in spec.get("own", {}).items() if place}
-
-
-def code_of(spec: Mapping[str, Any]) -> dict[str, str]:
-    """The places of code that is not the library's own in a run's spec, with the digests that it had."""
-    stream, own = spec["stream"], list(spec.get("own", {}).values())
-    pairs = [*own, (stream.get("place"), stream.get("code"))]
-    return {place: digest for place, digest in pairs if place}
-
-
-def _codes(spec: Mapping[str, Any]) -> dict[str, str]:
-    """The digests of the learner's and the network's code, where it is not the library's own."""
-    return {f"{kind} code": digest for kind, (_, digest) in spec.get("own", {}).items()}
-
-
-def without_code(spec: Mapping[str, Any]) -> str:
-    """A run's spec but for the digests of its code: the same for a run before and after an edit."""
-    stream = {name: value for name, value in spec["stream"].items() if name not in ("code", "made")}
-    own = {kind: place for kind, (place, _) in spec.get("own", {}).items()}
-    return json.dumps({**spec, "stream": stream, "own": own}, sort_keys=True, default=dict)
-
-
 def record_of(entry: Mapping[str, Any], store: Store) -> Record:
     """The record of a run in the store, whole or as far as it came."""
     spec, result = entry["spec"], entry["result"] or {}
@@ -281,7 +256,7 @@ def record_of(entry: Mapping[str, Any], store: Store) -> Record:
         ideals=_ideals(result, store, entry),
         evaluate=spec.get("evaluate", "all"),
         moments=tuple(spec.get("curve", ())),
-        beside={"validation": spec["validation"], **_codes(spec)},
+        beside={"validation": spec["validation"], **digests_of(spec)},
     )
 
 

@@ -33,7 +33,7 @@ def test_text_fits_eighty_columns_and_breaks_no_name(engram, what):
 
 
 def test_no_metric_is_listed_that_no_command_produces(train, engram, brief_offline):
-    words = ("--tasks", "2", "--references", "--curve", "0-1", "--json")
+    words = ("--tasks", "2", "--references", "--curve", "0-1-2-3-4-5", "--json")
     produced = train("split-digits", "finetune", *words).json["metrics"]
     assert {row["name"] for row in engram("list", "metrics", "--json").json} == set(produced)
     assert all(value["mean"] is not None for value in produced.values())

@@ -324,11 +324,10 @@ LATE = """
 """
 
 
-@pytest.mark.parametrize("old, new", [("factor * 1", "factor * 22"), ("0.5", "0.75"), ("", "")])
+@pytest.mark.parametrize("old, new", [("factor * 1", "factor * 22"), ("factor * 1", "factor * 2"), ("", "")])
 def test_what_was_edited_after_it_was_imported_is_refused(folder, monkeypatch, old, new):
     """Its results would be kept under the digest of a text that did not make them."""
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     write(folder, "late", LATE)
     late = importlib.import_module("late").Late
     write(folder, "late", LATE.replace(old, new) + "\n    # said beside it\n")
@@ -340,14 +339,3 @@ def test_what_was_edited_after_it_was_imported_is_refused(folder, monkeypatch, o
             assert origin(late).place == "late:Late"
     finally:
         del sys.modules["late"]
-
-
-def test_its_methods_show_an_edit_where_no_bytecode_is_kept(folder, monkeypatch):
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    write(folder, "late", LATE)
-    late = importlib.import_module("late").Late
-    write(folder, "late", LATE.replace("factor * 1", "factor * 2"))
-    with pytest.raises(BadSetting, match="late.py has changed since it was imported"):
-        origin(late)
-    del sys.modules["late"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
-Label = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The label's column.")]
+LabelName = Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The label's column.")]
 Memory = Annotated[
     str | None,
     typer.Option("--memory", metavar="10MB", help="What the model may take, with all that it keeps, for undo too."),
@@ -32,7 +32,7 @@ Latency = Annotated[
 
 def advise(
     files: asked.DataPaths,
-    label: Label = None,
+    label: LabelName = None,
     memory: Memory = None,
     no_exemplars: NoExemplars = False,
     latency: Latency = None,

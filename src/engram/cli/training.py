@@ -237,7 +237,8 @@ def _experiments(wanted: list[Run], store: str) -> list[str]:
 def _unfinished(store: str) -> tuple[list[Run], Counter[str]]:
     """The runs that can go on, and why others cannot: data or code of one's own that is not here, or code whose name
     is that of another run's. Those stay as they are, and stop nobody else."""
-    from engram.runs import Run, own_of
+    from engram.own.specs import own_of
+    from engram.runs import Run
 
     wanted, waiting = [], Counter[str]()
     places: dict[tuple[str, str], str] = {}

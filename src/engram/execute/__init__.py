@@ -15,7 +15,8 @@ from engram.execute.progress import Progress, Silence
 from engram.execute.tidying import clean_up, tidy
 from engram.execute.walk import Walk
 from engram.own import file_name
-from engram.runs import Run, code_of, without_code
+from engram.own.specs import code_of, without_code
+from engram.runs import Run
 from engram.store import Store
 
 __all__ = ["ENGINES", "Progress", "Silence", "clean_up", "default_jobs", "execute", "notes", "tidy"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import marshal
-import os
 import sys
 import uuid
 from collections.abc import Iterator
@@ -107,8 +105,7 @@ def _says_all(thing: Any) -> bool:
 
 
 def _refuse_if_edited(module: ModuleType, file: Path, thing: Any) -> None:
-    """Results of what was imported are not kept under the digest of another text. An edit shows in the methods, and in
-    the bytecode that Python kept when it imported the module, if it keeps any."""
+    """Results of what was imported are not kept under the digest of another text. An edit shows in the methods."""
     loader = getattr(module, "__loader__", None)
     if not isinstance(loader, SourceFileLoader):
         return  # nobody knows what it makes of a text
@@ -117,15 +114,8 @@ def _refuse_if_edited(module: ModuleType, file: Path, thing: Any) -> None:
         now = _without_lines(loader.source_to_code(file.read_bytes(), str(file)))
     except SyntaxError:
         now = None
-    if now is None or not {*here} <= {*_inside(now)} or _kept_bytecode(module) not in (None, now):
+    if now is None or not {*here} <= {*_inside(now)}:
         raise BadSetting(f"{file.name} has changed since it was imported; start Python again")
-
-
-def _kept_bytecode(module: ModuleType) -> CodeType | None:
-    kept = Path(getattr(module, "__cached__", None) or "")
-    if sys.dont_write_bytecode or not kept.is_file() or not os.access(kept, os.W_OK):
-        return None  # or of whichever day
-    return _without_lines(marshal.loads(kept.read_bytes()[16:]))  # after its header
 
 
 def _without_lines(code: CodeType) -> CodeType:

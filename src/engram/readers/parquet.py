@@ -15,7 +15,7 @@ from engram.readers import cells
 from engram.readers.sheet import DATE, IDLE, LABEL, NUMBER, TEXT, Field, Sheet, one_of, refuse_infinite
 
 _INDEX = "__index_level_"  # what pandas calls its row numbers there
-Values = TypeVar("Values")
+ColumnContent = TypeVar("ColumnContent")
 
 
 def read(path: Path, where: str, kinds: Mapping[str, str]) -> Sheet:
@@ -54,7 +54,7 @@ def _opened(path: Path, where: str) -> Any:
         raise BadData(f"{where} is not a whole parquet file ({why}); write it again") from error
 
 
-def _readable(values: Any, where: str, reading: Callable[[Any, str], Values]) -> Values:
+def _readable(values: Any, where: str, reading: Callable[[Any, str], ColumnContent]) -> ColumnContent:
     """A column, or a sentence about what is in it."""
     import pyarrow as pa
 
