@@ -58,6 +58,10 @@ def test_json_and_means_of_chosen_runs(engram, runs):
     [
         ([], "where to?"),
         (["--csv", "x", "--latex", "x"], "'x' is given twice"),
+        (["--csv", "x", "--latex", "./x"], "is given twice"),
+        (["--csv", "x", "--metrics", "lca"], "--metrics names columns of --latex and --means"),
+        (["m.engram", "--onnx", "m.onnx", "--csv", "x"], "--csv is of runs and --onnx of a model"),
+        (["--csv", "engram-store/workers.log"], "would be overwritten"),
         (["--csv", "."], "--csv '.' "),
         (["--csv", "t.csv", "--metrics", "nonsense"], "there is no metric 'nonsense'"),
         (["--latex", "t.tex", "--metrics", "forgetting_rwal"], "did you mean 'forgetting_rwalk'?"),

@@ -152,3 +152,15 @@ def test_the_demo_writes_the_report_of_its_own_runs_and_says_where(engram, monke
     text = Path("engram-demo.html").read_text(encoding="utf-8")
     assert all(run.key[:10] in text for run in runs)
     assert "engram run split-digits@1 --tasks 2 --learner ridge" in text
+
+
+def test_what_a_page_is_made_from_is_not_overwritten(engram, train, tmp_path):
+    train("split-digits", "finetune", "--tasks", "2")
+    for option in ("report --out", "export --csv", "export --latex"):
+        said = engram(*option.split(), "engram-store/store.db")
+        assert (said.code, "would be overwritten" in said.err) == (2, True)
+    engram("run", "split-digits", "--learner", "ridge", "--tasks", "2", "--jobs", "1", "--save", "x.toml")
+    text = (tmp_path / "x.toml").read_text(encoding="utf-8")
+    assert engram("report", "x.toml", "--out", "x.toml").code == engram("export", "x.toml", "--csv", "x.toml").code == 2
+    assert (tmp_path / "x.toml").read_text(encoding="utf-8") == text
+    assert engram("runs").code == 0

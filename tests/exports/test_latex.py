@@ -62,7 +62,8 @@ def test_a_method_that_failed_says_so_and_one_that_is_not_done_is_no_result(tmp_
     rows = read((tmp_path / "t.tex").read_text())
     assert [row[-1] for row in rows[1:4]] == ["$0.700$", "failed", "$0.700$"]
     assert "ewc: 1 of 2 runs failed" in rows[4][0]
-    assert r"{*} sequential: it looked" in rows[5][0]
+    assert "er: 1 of 1 runs not finished" in rows[5][0]
+    assert r"{*} sequential: it looked" in rows[6][0]
     assert "er" not in {row[0] for row in rows}
 
 

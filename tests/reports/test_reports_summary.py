@@ -55,6 +55,18 @@ def test_a_seed_counts_once_with_all_that_was_measured(record, failed):
     assert metric_spreads(by_method([*seeds, *again])[0])["average_accuracy"]["n"] == 3
 
 
+def test_a_stream_of_its_own_and_one_that_seeds_share_are_two_rows(record):
+    def of(seed, drawn):
+        return record(seed=seed, key=f"{seed} {drawn}", stream_spec={"seed": drawn})
+
+    own, shared = [of(seed, seed) for seed in (0, 1, 2)], [of(seed, 1) for seed in (0, 2)]
+    groups = by_method([*own, *shared])
+    assert [[each.key for each in group] for group in groups] == [["0 0", "1 1", "2 2"], ["1 1", "0 1", "2 1"]]
+    assert [{each.beside["stream_seed"] for each in group} for group in groups] == [{"own"}, {"1"}]
+    assert [[each.key for each in group] for group in by_method([own[1], *shared])] == [["1 1", "0 1", "2 1"]]
+    assert by_method([own[1], *shared])[0][0].beside == {}
+
+
 def test_plain_is_strict_json():
     value = {"a": float("nan"), 1: (float("inf"), 0.5), "deep": [{"b": float("-inf")}]}
     assert plain(value) == {"a": None, "1": [None, 0.5], "deep": [{"b": None}]}

@@ -11,7 +11,7 @@ import typer
 
 from engram.cli.finding import experiment_of, some_runs
 from engram.cli.model_options import open_model
-from engram.cli.options import STORE, Json, Place, check_file, check_folder, open_store
+from engram.cli.options import STORE, Json, Place, check_file, check_folder, files_of, open_store
 from engram.cli.output import others_printing, print_json, say, waiting
 from engram.errors import BadSetting
 from engram.extras import require
@@ -60,15 +60,17 @@ def export(
 
     Files are written whole or not at all; one that is there is replaced.
     """
+    files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
     if onnx:
+        others = {**files, **folders, "runs": runs, "means": str(means or ""), "metrics": metrics}
+        _refuse(others, "is of runs and --onnx of a model; give one of the two")
         model_to_onnx(keys or [], onnx, as_json)
         return
-    files, folders = {"csv": csv, "parquet": parquet, "latex": latex}, {"tensorboard": tensorboard, "mlflow": mlflow}
-    _check_places({**files, "runs": runs}, folders, os.path.join(store, "store.db"), as_json)
+    _check_places({**files, "runs": runs}, folders, [*files_of(store), *(keys or [])], as_json)
     from engram.exports.writing import write_files
     from engram.parcel import done_runs
 
-    names = _metrics(metrics)
+    names = _metrics(metrics, shown=bool(means or latex))
     place = open_store(store, must_exist=True)
     records = _records(place, keys or [])
     if runs:
@@ -102,11 +104,14 @@ def model_to_onnx(models: list[str], onnx: str, as_json: bool) -> None:
     say(f"wrote {onnx}: onnxruntime answers as the model does, to {found['differs']:.1g}")
 
 
-def _metrics(text: str) -> list[str]:
-    """The names of columns, every one known."""
+def _metrics(text: str, shown: bool) -> list[str]:
+    """The names of columns, every one known, if they are shown anywhere."""
     from engram.exports.means import column_of
 
-    return [column_of(name.strip()).metric for name in text.split(",") if name.strip()]
+    found = [column_of(name.strip()).metric for name in text.split(",") if name.strip()]
+    if not shown:
+        _refuse({"metrics": text}, "names columns of --latex and --means; add one of them or leave it out")
+    return found
 
 
 def _content(
@@ -127,7 +132,13 @@ def _content(
     return flat_rows or compared_rows(found, metrics), lambda: compared_latex(found, metrics or USUAL)
 
 
-def _check_places(files: dict[str, str], folders: dict[str, str], read: str, as_json: bool) -> None:
+def _refuse(options: dict[str, str], why: str) -> None:
+    """What would be left aside without a word."""
+    for name in (name for name, value in options.items() if value):
+        raise BadSetting(f"--{name} {why}")
+
+
+def _check_places(files: dict[str, str], folders: dict[str, str], read: list[str], as_json: bool) -> None:
     """Before anything is read or written: whether there is a place, no two are the same, none is what is `read`, and
     each can be written."""
     given = [place for place in [*files.values(), *folders.values()] if place]
@@ -135,13 +146,14 @@ def _check_places(files: dict[str, str], folders: dict[str, str], read: str, as_
         raise BadSetting(
             "where to? Give --csv, --parquet, --latex or --runs FILE, --tensorboard or --mlflow DIR, or --json"
         )
-    twice = next((place for place in given if given.count(place) > 1), None)
+    real = [os.path.realpath(place) for place in given]
+    twice = next((place for place, where in zip(given, real, strict=True) if real.count(where) > 1), None)
     if twice is not None:
         raise BadSetting(f"{twice!r} is given twice; two kinds of results need two places")
     for kind in (kind for kind, place in [*files.items(), *folders.items()] if place and kind in NEEDED):
         require(*NEEDED[kind])
     for kind, file in files.items():
-        check_file(f"--{kind}", file, [read])
+        check_file(f"--{kind}", file, read)
     for kind, folder in folders.items():
         check_folder(f"--{kind}", "" if "://" in folder else folder)
 

@@ -106,6 +106,11 @@ def check_file(option: str, file: str, inputs: Iterable[str] = ()) -> None:
             raise BadSetting(f"{option} {file!r} is not a regular file; choose another place")
 
 
+def files_of(store: str) -> list[str]:
+    """What a store has beside its checkpoints: nothing else may be written there."""
+    return [os.path.join(store, name) for name in ("store.db", "store.db-wal", "store.db-shm", "workers.log")]
+
+
 def check_folder(option: str, folder: str) -> None:
     """A folder that cannot be written to is refused before anything is trained."""
     if folder:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engram.cli.finding import experiment_of, some_runs
-from engram.cli.options import STORE, Json, Place, check_file, open_store
+from engram.cli.options import STORE, Json, Place, check_file, files_of, open_store
 from engram.cli.output import others_printing, print_json, say, waiting, working
 from engram.errors import BadSetting
 
@@ -38,7 +38,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Runs as one HTML page that opens anywhere."""
-    check_file("--out", out)
+    check_file("--out", out, [*files_of(store), *(runs or [])])
     if paper and runs:
         raise BadSetting(f"--paper {paper} came with keys of runs; give one of the two")
     if tier is not None and not paper:

@@ -42,7 +42,11 @@ def csv_bytes(rows: Rows) -> bytes:
 
 def _remarks(records: Sequence[Record]) -> list[str]:
     """What a reader of the numbers must know."""
-    failed = [(group, sum(record.status == "failed" for record in group)) for group in by_method(records)]
-    some = [f"{group[0].learner}: {n} of {len(group)} runs failed" for group, n in failed if 0 < n < len(group)]
+    some = []
+    for group in by_method(records):
+        for status, what in (("failed", "failed"), ("pending", "not finished")):
+            n = sum(record.status == status for record in group)
+            if n and (n < len(group) or status == "pending"):
+                some.append(f"{group[0].learner}: {n} of {len(group)} runs {what}")
     warnings = [f"* {record.protocol}: {record.warning}" for record in records if record.warning]
     return list(dict.fromkeys([*some, *warnings]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -51,16 +52,29 @@ def by_method(records: Iterable[Record]) -> list[list[Record]]:
     for record in listed:
         places.setdefault(method(record), len(places))
     ordered = sorted(listed, key=lambda record: places[method(record)])
-    return [_each_seed_once(list(group)) for _, group in groupby(ordered, key=method)]
+    groups = [part for _, group in groupby(ordered, key=method) for part in _by_stream_seed(list(group))]
+    return [_each_seed_once(group) for group in groups]
+
+
+def _by_stream_seed(group: list[Record]) -> list[list[Record]]:
+    """Those whose stream is drawn by their own seed, and those who share the stream of one seed: what one of the others
+    shares with itself is in both."""
+    drawn = {record.key: record.stream_spec.get("seed", record.seed) for record in group}
+    shared = dict.fromkeys(drawn[record.key] for record in group if record.seed != drawn[record.key])
+    own = [record for record in group if record.seed == drawn[record.key]]
+    parts = {"own": own} if any(record.seed not in shared for record in own) else {}
+    parts |= {str(seed): [record for record in group if drawn[record.key] == seed] for seed in shared}
+    if len(parts) < 2:
+        return [group]
+    return [[replace(r, beside={**r.beside, "stream_seed": seed}) for r in part] for seed, part in parts.items()]
 
 
 def _each_seed_once(group: Sequence[Record]) -> list[Record]:
     """Of several runs of one seed the one that measured most."""
-    found: dict[tuple[int, Any], Record] = {}
+    found: dict[int, Record] = {}
     for record in group:
-        draw = record.seed, record.stream_spec.get("seed")
-        if draw not in found or _extent(record) > _extent(found[draw]):
-            found[draw] = record
+        if record.seed not in found or _extent(record) > _extent(found[record.seed]):
+            found[record.seed] = record
     return list(found.values())
 
 
