@@ -4,20 +4,26 @@ For a linear layer with inputs a and output gradients δ, the squared gradient o
 batch is the single matrix product (δ²)ᵀ(a²). A convolution is a linear layer on unfolded patches, but its gradient
 is summed over positions before it is squared. Only δ is asked of autograd: no weight gradient is ever formed. The same
 holds of absolute values, because |δa| is |δ||a|.
+
+All of this holds of layers whose weights are used once for a sample, by their layer's own call: others are refused.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 
 from engram.core import Split
 from engram.errors import BadSetting
 from engram.networks import HEAD, FlatNetwork, Outputs
+from engram.networks.module import Module
+from engram.networks.trunk import Trunk
 
 Size: TypeAlias = Callable[[Tensor], Tensor]  # the square or the absolute value of every number
 
@@ -30,11 +36,12 @@ ESTIMATORS = {
 
 
 class Heard(NamedTuple):
-    """One layer's call: the layer, what went in, what came out."""
+    """One layer's call: the layer, what went in, and what came out. Of networks of one's own that is the place where
+    autograd has its gradient: of the tensor a ReLU that works in place makes its own result."""
 
     layer: Any
     inputs: Tensor
-    outputs: Tensor
+    outputs: Tensor | GradientEdge
 
 
 def diagonal(
@@ -71,7 +78,7 @@ def of_batch(
     `loss` makes of the scores a sum over samples. As everywhere here the network runs as it does in prediction.
     """
     total = torch.zeros_like(network.theta)
-    with _listening(network.trunk) as heard:
+    with _listening(network.trunk, len(x)) as heard:
         features = network.features(x)
     scores = network.scores(features, outputs)
     _add_sizes(network, loss(scores), scores, features, heard, outputs, total, size)
@@ -97,7 +104,7 @@ def _add_samples(
     total: Tensor,
 ) -> int:
     """Add every sample's squared gradient; as many parts as samples."""
-    with _listening(network.trunk) as heard:
+    with _listening(network.trunk, len(x)) as heard:
         features = network.features(x)
     scores = network.scores(features, outputs)
     log_p = F.log_softmax(scores, dim=1)
@@ -118,13 +125,17 @@ def _add_sizes(
     size: Size,
 ) -> None:
     """Add the square, or what `size` says, of the gradient of every sample's part of the loss, a sum over samples."""
-    deltas = torch.autograd.grad(loss, [scores, *(h.outputs for h in heard)])
+    if any(isinstance(h.outputs, GradientEdge) for h in heard):
+        _require_single_uses(network.trunk, features)
+    places: list[Any] = [scores, *(h.outputs for h in heard)]
+    deltas = torch.autograd.grad(loss, places, allow_unused=True)
     with torch.no_grad():
         head = total[network.blocks[HEAD]].view(-1, network.row_size)[outputs.start : outputs.stop]
         head[:, :-1].addmm_(size(deltas[0]).t(), size(features))
         head[:, -1] += size(deltas[0]).sum(0)
         for call, delta in zip(heard, deltas[1:], strict=True):
-            _SIZES[type(call.layer)](network, call, delta.float(), total, size)
+            if delta is not None:  # None: the features do not depend on what it gave
+                _SIZES[type(call.layer)](network, call, delta.float(), total, size)
 
 
 def _labels(estimator: str, log_p: Tensor, y: Tensor, generator: torch.Generator) -> Tensor:
@@ -136,25 +147,85 @@ def _labels(estimator: str, log_p: Tensor, y: Tensor, generator: torch.Generator
 
 
 class _listening:
-    """Record every call of a layer that has parameters."""
+    """Record the call of every layer that has parameters, for a batch of so many samples."""
 
-    def __init__(self, trunk: nn.Module):
-        self.layers = [m for m in trunk.modules() if next(m.parameters(recurse=False), None) is not None]
-        unknown = next((type(m).__name__ for m in self.layers if type(m) not in _SIZES), None)
-        if unknown:
-            raise BadSetting(f"there is no exact Fisher information for a {unknown} layer; use fisher=batch")
+    def __init__(self, trunk: Trunk, samples: int):
+        self.samples = samples
+        self.is_own = isinstance(trunk, Module) or not trunk.is_ours  # the library's write into nothing that is heard
+        self.layers = {
+            m: name for name, m in trunk.named_modules() if next(m.parameters(recurse=False), None) is not None
+        }
+        for layer, name in self.layers.items():
+            _require_formula(layer, name)
 
     def __enter__(self) -> list[Heard]:
         self.heard: list[Heard] = []
+        self.calls: Counter[nn.Module] = Counter()
         self.hooks = [layer.register_forward_hook(self._hear) for layer in self.layers]
         return self.heard
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failed: object, *_: object) -> None:
         for hook in self.hooks:
             hook.remove()
+        for layer, name in self.layers.items() if failed is None else ():
+            if self.calls[layer] > 1:
+                raise _refusal(layer, name, "is called more than once", "give every call a layer of its own")
+            if not self.calls[layer] and _is_trained(layer):
+                raise _refusal(
+                    layer, name, "is not called", "call it, and not a function on its weights, or leave it out"
+                )
 
     def _hear(self, layer: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
-        self.heard.append(Heard(layer, inputs[0].detach().float(), outputs))
+        self.calls[layer] += 1
+        if len(outputs) != self.samples or (isinstance(layer, nn.Linear) and outputs.dim() != 2):
+            raise _refusal(layer, self.layers[layer], "is not given one input for every sample", "give it one")
+        if not outputs.requires_grad and _is_trained(layer):
+            raise _refusal(layer, self.layers[layer], "is called without gradients", "call it with them")
+        if outputs.requires_grad:  # else nothing up to here is trained
+            place = get_gradient_edge(outputs) if self.is_own else outputs
+            self.heard.append(Heard(layer, inputs[0].detach().float(), place))
+
+
+def _is_trained(layer: nn.Module) -> bool:
+    return any(p.requires_grad for p in layer.parameters(recurse=False))
+
+
+def _require_formula(layer: Any, name: str) -> None:
+    """Refuse a layer whose gradient is not the one that `_SIZES` has for its type."""
+    if type(layer) not in _SIZES:
+        raise BadSetting(f"there is no exact Fisher information for a {type(layer).__name__} layer; use fisher=batch")
+    if isinstance(layer, nn.Conv2d) and layer.padding_mode != "zeros":
+        raise _refusal(layer, name, f"pads with padding_mode='{layer.padding_mode}'", "pad with zeros")
+    if not layer._parameters.keys() <= {"weight", "bias"}:
+        raise _refusal(layer, name, "makes its weight of other parameters", "let it have the weight as a parameter")
+
+
+def _require_single_uses(trunk: nn.Module, features: Tensor) -> None:
+    """Refuse parameters that the features depend on in several ways: cross terms would be missing."""
+    uses: Counter[int] = Counter()
+    ahead: list[Node] = [features.grad_fn] if features.grad_fn else []
+    seen = set(ahead)
+    while ahead:
+        for node, _ in ahead.pop().next_functions:
+            if node is None:
+                continue
+            if type(node).__name__ == "AccumulateGrad":
+                uses[id(node.variable)] += 1  # type: ignore[attr-defined]
+            elif node not in seen:
+                seen.add(node)
+                ahead.append(node)
+    if not uses or max(uses.values()) == 1:
+        return
+    for name, layer in trunk.named_modules():
+        if any(uses[id(p)] > 1 for p in layer.parameters(recurse=False)):
+            raise _refusal(layer, name, "has parameters that are used more than once", "give every use its own")
+
+
+def _refusal(layer: nn.Module, name: str, why: str, cure: str) -> BadSetting:
+    return BadSetting(
+        f"there is no exact Fisher information for the {type(layer).__name__} '{name}', which {why}; {cure}, or use "
+        "fisher=batch"
+    )
 
 
 def _slot(network: FlatNetwork, parameter: Tensor, total: Tensor) -> Tensor:
