@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engram.core import Cost, Row
@@ -106,7 +108,62 @@ def test_of_rows_that_were_not_asked_for_nothing_is_claimed(record_like):
         if "F at every" in answer.question.label
     ]
     verdicts = [verdict.verdict for verdict in experiment("variants", "paper").verdicts(some)]
-    assert verdicts == ["unknown", "NOT held"]
+    assert verdicts == ["unknown", "unknown"]
+
+
+def tables_with_claims():
+    found = [(e, data) for data in ("mnist", "tiny-imagenet100-32") for e in RWALK.find(None, "paper", data)]
+    found.append((experiment("variants", "paper"), "mnist"))
+    return [pytest.param(e, id=f"{data}-{e.name}") for e, data in found if e.claims]
+
+
+def of_all(found, record_like, broken=None):
+    """Rows whose claims are held or not; the runs of one have failed."""
+    made = [
+        Answer(question, tuple(record_like(0.3 + 0.01 * place, seed) for seed in (0, 1)))
+        for place, question in enumerate(found.questions)
+    ]
+    failed = [replace(a, records=tuple(replace(r, status="failed", rows=()) for r in a.records)) for a in made]
+    return [bad if a.question.label == broken else a for a, bad in zip(made, failed, strict=True)]
+
+
+@pytest.mark.parametrize("found", tables_with_claims())
+def test_a_claim_is_about_all_of_its_rows(found, record_like):
+    """Each row that a claim needs to be known is needed whether it is not there or its runs failed."""
+    whole = found.verdicts(of_all(found, record_like))
+    assert "unknown" not in {v.verdict for v in whole}
+    for label in (question.label for question in found.questions):
+        failed = found.verdicts(of_all(found, record_like, label))
+        absent = found.verdicts([a for a in of_all(found, record_like) if a.question.label != label])
+        assert [v.verdict for v in failed] == [v.verdict for v in absent]
+        for before, after in zip(whole, failed, strict=True):
+            assert after.verdict in ("unknown", before.verdict)
+            assert (label in after.why) == (after.verdict == "unknown")
+
+
+@pytest.mark.parametrize("label", ["iCaRL-hb1", "iCaRL", "Vanilla-S", "EWC-S", "PI-S", "RWalk"])
+def test_exemplars_alone_beat_every_row_or_it_is_not_known(record_like, label):
+    table = experiment("table1", "paper")
+    text = "the stored exemplars alone, augmented, beat every row of the table that stores exemplars"
+    for missing in (f"single: {label}", None):
+        said = {v.claim: v.verdict for v in table.verdicts(of_all(table, record_like, missing))}
+        assert said[text] == ("unknown" if missing else "held")
+
+
+def test_exemplars_alone_are_not_compared_with_nothing(record_like):
+    table = RWALK.find("table1", "paper", None, ["single: exemplars"])[0]
+    said = {v.claim: v.verdict for v in table.verdicts(of_all(table, record_like))}
+    assert {claim for claim, verdict in said.items() if verdict != "unknown"} == {
+        "single: exemplars: average accuracy ≥ 0.93",
+        "the learner that keeps nothing but exemplars keeps less than 100 kB",
+    }
+
+
+def test_of_one_seed_there_is_no_spread(record_like):
+    table = experiment("table3", "paper")
+    made = [replace(a, records=a.records[:1]) for a in of_all(table, record_like)]
+    found = table.verdicts(made)[0]
+    assert (found.verdict, found.why) == ("unknown", "a second seed of RWalk λ=10000 is not there")
 
 
 def test_what_there_is_on_each_kind_of_data():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -179,6 +181,46 @@ def test_claims_are_held_or_not_held():
     everything = verdicts(found, answers(found, lambda cell: (1.0, 1.0)))
     assert everything["MNIST, permutation: Ω all of MLP is within 0.10 of the published 0.702"] == "NOT held"
     assert everything["CUB, incremental: MLP and EWC forget nearly everything (Ω all at most 0.2)"] == "NOT held"
+
+
+def without(made, label, how):
+    """Rows of which one is not there, or has a run that failed."""
+    failed = [replace(a, records=tuple(replace(r, status="failed", rows=()) for r in a.records)) for a in made]
+    if how == "absent":
+        return [a for a in made if a.question.label != label]
+    return [bad if a.question.label == label else a for a, bad in zip(made, failed, strict=True)]
+
+
+@pytest.mark.parametrize("how", ["absent", "failed"])
+def test_nobody_is_the_best_of_models_of_which_one_is_not_known(how):
+    found = experiment("table2")
+    made = answers(found, lambda c: (c.published.get("omega_all", 0.5),) * 2)
+    best = "MNIST, permutation: PathNet has the best Ω all of the paper's models"
+    for model in PAPERS_MODELS:
+        assert verdicts(found, without(made, f"{model} MNIST permutation", how))[best] == "unknown"
+    assert verdicts(found, without(made, "SLDA MNIST permutation", how))[best] == "held"
+
+
+@pytest.mark.parametrize("how", ["absent", "failed"])
+def test_ticks_are_of_all_models_and_data(how):
+    found = experiment("table5")
+    assert verdicts(found, []) == {"every tick is as published": "unknown"}
+    made = answers(found)
+    assert verdicts(found, made) == {"every tick is as published": "NOT held"}
+    for cell in found.questions:
+        needed = cell.model in PAPERS_MODELS
+        expected = "unknown" if needed else "NOT held"
+        assert set(verdicts(found, without(made, cell.label, how)).values()) == {expected}
+
+
+@pytest.mark.parametrize("how", ["absent", "failed"])
+def test_means_over_digits_are_of_all_digits(how):
+    found = experiment("s6")
+    made = answers(found)
+    assert "unknown" not in verdicts(found, made).values()
+    assert set(verdicts(found, without(made, "Inc-3 GeppNet", how)).values()) == {"unknown"}
+    known = {claim for claim, v in verdicts(found, without(made, "Inc-4 GeppNet+STM", how)).items() if v != "unknown"}
+    assert [claim.partition(",")[0] for claim in known] == ["new class"]
 
 
 @pytest.mark.parametrize("only", [(), ("EWC digits permutation", "MLP digits incremental")])

@@ -7,7 +7,7 @@ import pytest
 from engram.core import Cost, Machine, Row
 from engram.errors import UnknownName
 from engram.papers import PAPERS, paper
-from engram.papers.paper import Answer, Claim, Experiment, Question, at_least
+from engram.papers.paper import Answer, Claim, Experiment, Question, at_least, at_most
 from engram.record import Record
 from engram.reports.cells import cells, full
 from engram.reports.content import Column, Verdict
@@ -75,12 +75,38 @@ def test_percent_scales_the_deviation_too():
     assert cells(Column("average_accuracy", "A %", 1, 100), number) == ["95.0", "97.0 ± 1.4", "+2.0"]
 
 
-def test_a_line_of_failed_runs_is_not_held_and_says_failed():
+def test_of_a_line_of_failed_runs_nothing_is_claimed_and_it_says_failed():
     broken = dataclasses.replace(record(0.9), status="failed", error="nan", rows=())
     failed = [dataclasses.replace(answer(0.9), records=(broken,))]
     table = experiment(failed, at_least("SI", 0.1))
     assert full(table.data(failed))[1][2] == "failed"
-    assert table.verdicts(failed)[0].verdict == "NOT held"
+    (found,) = table.verdicts(failed)
+    assert (found.verdict, found.why) == ("unknown", "a finished run of SI is not there")
+
+
+@pytest.mark.parametrize("metric", ["minutes", "kilobytes", "stopped_after_steps", "lca"])
+def test_of_a_number_that_is_not_there_nothing_is_claimed(metric):
+    """Not a number is on no side of a threshold, whichever way a claim is put."""
+    broken = dataclasses.replace(answer(0.9), records=(dataclasses.replace(record(0.9), status="failed", rows=()),))
+    made = [broken if metric in ("minutes", "kilobytes") else answer(0.9)]
+    claims = [at_most("SI", 1e9, metric), Claim("not above", lambda rows: not rows["SI"].mean(metric) > 1e9)]
+    found = experiment(made, *claims).verdicts(made)
+    assert [v.verdict for v in found] == ["unknown", "unknown"]
+    assert all(v.why.endswith(" of SI is not there") for v in found)
+
+
+PUBLISHED = [(n, e.name, t) for n in PAPERS for t in PAPERS[n].tiers for e in PAPERS[n].find(None, t, None) if e.claims]
+
+
+@pytest.mark.parametrize("name, table, tier", PUBLISHED)
+def test_of_runs_that_all_failed_nothing_is_claimed(name, table, tier):
+    (found,) = PAPERS[name].find(table, tier, None)
+    broken = dataclasses.replace(record(0.9), status="failed", error="nan", rows=())
+    made = [Answer(question, (broken,)) for question in found.questions]
+    if made:  # what has no runs is known of the data
+        assert {v.verdict for v in found.verdicts(made)} == {"unknown"}
+        assert {v.verdict for v in found.verdicts([])} == {"unknown"}
+        assert all(v.why for v in found.verdicts(made))
 
 
 @pytest.mark.parametrize("name", PAPERS)

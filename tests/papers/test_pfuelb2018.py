@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import pytest
 
@@ -136,6 +137,29 @@ def test_a_claim_about_rows_that_were_not_asked_for_is_unknown():
     found = verdicts(gap, answers(gap, lambda c: 0.5))
     assert found["on D9-1 prescient exceeds realistic by at least 0.3 for fc"] == "unknown"
     assert found["realistic evaluation exceeds prescient in no cell (strict)"] == "held"
+
+
+def test_of_some_cells_it_is_said_of_how_many():
+    whole, some = (experiment("table4", only=only) for only in ((), ["conv d5-5a", "D-fc d5-5b"]))
+    every, few = (
+        {v.claim: v.why for v in e.verdicts(answers(e, lambda c: total_forgetting_or(c, 0.9)))} for e in (whole, some)
+    )
+    text = "on D5-5 every model but EWC is within 0.03 of total forgetting (realistic)"
+    assert not any(every.values())
+    assert few[text] == "of 2 of 40 cells"
+
+
+def test_of_a_cell_whose_run_failed_nothing_is_claimed():
+    gap = experiment("gap")
+    values = {"prescient": 0.9, "realistic": 0.5, "without 1e-5": 0.45, "strict": 0.4}
+    made = answers(gap, lambda c: values[c.variant])
+    label = "conv d5-5a strict"
+    failed = [replace(a, records=tuple(replace(r, status="failed", rows=()) for r in a.records)) for a in made]
+    some = [bad if a.question.label == label else a for a, bad in zip(made, failed, strict=True)]
+    said = {v.claim: (v.verdict, v.why) for v in gap.verdicts(some)}
+    text = "realistic evaluation exceeds prescient in no cell (strict)"
+    assert said.pop(text) == ("unknown", f"a finished run of {label} is not there")
+    assert said == {v.claim: (v.verdict, v.why) for v in gap.verdicts(made) if v.claim != text}
 
 
 def test_cells_that_are_far_from_the_published_ones_are_listed_with_a_reason():

@@ -331,6 +331,18 @@ def test_of_runs_that_failed_it_is_not_said_that_they_forget_nothing():
     assert {v.claim: v.verdict for v in found.verdicts(failed)}[never] == "unknown"
 
 
+def test_the_same_learner_whose_runs_failed_on_another_network_is_not_mentioned():
+    """The claim is not about it, and what is said beside it is no reason to have no page."""
+    found = experiment("table1", only=("Independent", "MNTDP-D", "MNTDP-D *"))
+    made = [
+        replace(a, records=(replace(a.records[0], status="failed"),)) if a.question.model == "MNTDP-D *" else a
+        for a in answers(found, lambda cell: (0.8, 0.3 if cell.model == "Independent" else 0.5))
+    ]
+    best = "MNTDP-D has the best A of the paper's learners on at least four streams (published: on four)"
+    said = {v.claim: (v.verdict, v.why) for v in found.verdicts(made)}
+    assert said[best] == ("held", "beside 1 of 15 others")
+
+
 @pytest.mark.parametrize("model", ["MNTDP-D", "Finetune", "MNTDP-D wide"])
 def test_of_a_row_that_is_alone_hardly_anything_can_be_said(model):
     """And nothing that needs a row to compare it with."""

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from engram.errors import UnknownName
-from engram.papers.chaudhry2018_claims import CLAIMS, CNN_CLAIMS
+from engram.papers.chaudhry2018_claims import CLAIMS, CNN_CLAIMS, of_variants
 from engram.papers.chaudhry2018_words import about, caveats
 from engram.papers.figures import plane, series
 from engram.papers.paper import Experiment, Paper, Question
@@ -148,7 +148,8 @@ def _variants(paper: _Tables, claims: Mapping[str, Any]) -> list[Experiment]:
         "shows what can be reached, and selects nothing. The row of Table 1 is the one that the paper's words "
         "describe, whichever of these is the best."
     )
-    variants, held = paper.variants(), claims.get("variants", ())
+    variants = paper.variants()
+    held = of_variants([question.label for question in variants]) if claims else ()
     return [Experiment("variants", title, ALL, variants, held, figure, text, ours=True)]
 
 

@@ -98,12 +98,12 @@ ODD = ("Inc-4", "GeppNet+STM")  # printed: the new class learned best of all row
 
 
 def _column_within(points: float, place: int, title: str, without: tuple[str, ...] = ()) -> Claim:
+    asked = [(row["test"], row["model"]) for row in printed("kemker2018", "s6")]
+
     def holds(rows: ByLabel) -> bool:
-        table = increment_table(list(rows.values()))[0]
-        numbers = [row.numbers[place] for row in table.rows if row.names != without]
+        table = increment_table([rows[" ".join(names)] for names in asked if names != without])[0]
+        numbers = [row.numbers[place] for row in table.rows]
         found = [abs(n.mean - n.published) for n in numbers if n is not None and n.published is not None]
-        if len(found) < 20 - bool(without):
-            raise KeyError(title)
         return sum(found) / len(found) <= points / 100
 
     but = f", but for {' '.join(without)}, which is printed oddly" if without else ""
@@ -126,8 +126,11 @@ def _is_near(rows: ByLabel) -> bool:
 
 
 def _ticks(table: Callable[[Sequence[Answer]], Sequence[Table]]) -> Claim:
+    """Of the paper's models, each on all of its data: an average over fewer is another tick."""
+    asked = [f"{model} {data} {kind}" for kind in KINDS for data in DATA[kind] for model in _printed(kind, data)]
+
     def holds(rows: ByLabel) -> bool:
-        numbers = [n for row in table(list(rows.values()))[0].rows for n in row.numbers if n is not None]
+        numbers = [n for row in table([rows[label] for label in asked])[0].rows for n in row.numbers if n is not None]
         return all(n.mean == n.published for n in numbers if n.published is not None)
 
     return Claim("every tick is as published", holds)

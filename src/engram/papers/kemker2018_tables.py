@@ -54,7 +54,7 @@ def features(cell: Cell) -> str:
 
 def measured(answer: Answer, read: Callable[[Record], float], published: float | None = None) -> Number:
     """A number of each finished run, mean and deviation."""
-    found = spread([read(record) for record in done(answer.records)])
+    found = spread(answer.values(read))
     return Number(found["mean"], found["std"], len(done(answer.records)), published)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -47,16 +48,21 @@ class Answer:
     question: Question
     records: tuple[Record, ...]
 
+    def values(self, read: Callable[[Record], float]) -> list[float]:
+        """Of each finished run. All that is said of a row is made of these."""
+        return [read(record) for record in done(self.records)]
+
     def ours(self, metric: str) -> dict[str, float]:
         """Mean and deviation over the seeds that are done; `minutes` is the longest run."""
-        finished = done(self.records)
         if metric == "minutes":
-            return {"mean": max((r.seconds for r in finished), default=float("nan")) / 60, "std": float("nan"), "n": 1}
+            longest = max(self.values(lambda record: record.seconds), default=math.nan)
+            return {"mean": longest / 60, "std": math.nan, "n": 1}
         if metric == STOPPED:
-            return spread([float(record.stop) for record in finished if record.stop is not None])
+            stops = self.values(lambda record: math.nan if record.stop is None else float(record.stop))
+            return spread([stop for stop in stops if not math.isnan(stop)])
         if metric == KILOBYTES:
-            return spread([record.bytes["total"] / 1000 for record in finished])
-        return spread([record.metrics().get(metric, float("nan")) for record in finished])
+            return spread(self.values(lambda record: record.bytes["total"] / 1000))
+        return spread(self.values(lambda record: record.metrics().get(metric, math.nan)))
 
     def mean(self, metric: str = "average_accuracy") -> float:
         return self.ours(metric)["mean"]
@@ -91,25 +97,38 @@ class Answer:
         }
 
 
+class _Claimed(Answer):
+    """A row that something is claimed of: KeyError where there is no number to read. A mean that is not a number is
+    neither above nor below another, and `max` passes over it in silence."""
+
+    def values(self, read: Callable[[Record], float]) -> list[float]:
+        found = super().values(read)
+        if not found:
+            raise KeyError(f"a finished run of {self.question.label}")
+        if any(map(math.isnan, found)):
+            raise KeyError(f"a number of {self.question.label}")
+        return found
+
+
 ByLabel = Mapping[str, Answer]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that is true or false of the answers, by their labels; `among` says of whom, where that depends on
-    which rows are there."""
+    """A sentence that is true or false of the answers, by their labels. It reads every row that it is about; `among`
+    says of whom, where that depends on which rows are there."""
 
     text: str
     holds: Callable[[ByLabel], bool]
     among: Callable[[ByLabel], str] = lambda answers: ""
 
     def verdict(self, answers: ByLabel) -> Verdict:
-        """Held, not held, or unknown where a row is missing that it is about."""
+        """Held, not held, or unknown where a row that it is about is missing, or has no number."""
+        rows = {label: _Claimed(answer.question, answer.records) for label, answer in answers.items()}
         try:
-            found = "held" if self.holds(answers) else "NOT held"
+            return Verdict(self.text, "held" if self.holds(rows) else "NOT held", self.among(rows))
         except KeyError as missing:
             return Verdict(self.text, "unknown", f"{_named(missing.args[0])} is not there")
-        return Verdict(self.text, found, self.among(answers))
 
 
 def _named(missing: object) -> str:

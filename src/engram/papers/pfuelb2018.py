@@ -14,7 +14,7 @@ from typing import Any
 
 from engram.papers.cross_table import FIRST, UNION, Cell, Contrast, CrossTable, of_variant, phases, spans
 from engram.papers.paper import Experiment, Paper
-from engram.papers.pfuelb2018_claims import CLAIMS, gap, remarks
+from engram.papers.pfuelb2018_claims import CLAIMS, PERMUTED, TABLES, gap, remarks
 from engram.papers.published import printed
 from engram.protocols import protocol
 from engram.reports.content import Column
@@ -50,11 +50,9 @@ MODELS = {
     "D-EWC": Model("ewc", "mlp", {**_EWC, **_DROPOUT}),
     "EWC": Model("ewc", "mlp", _EWC),
 }
-TABLES = ("fc", "D-fc", "conv", "D-conv", "LWTA", "D-EWC")  # what the paper calls EWC always has dropout
 PUBLISHED_NAMES = {"D-EWC": "EWC"}
 MARK = "chosen by the test data that it reports"
 D5, D9 = tuple(f"d5-5{letter}" for letter in "abcdefgh"), tuple(f"d9-1{letter}" for letter in "abc")
-PERMUTED = "dp10-10"
 EVERY = protocol("prescient").settings()["every"]  # steps between two measurements
 
 

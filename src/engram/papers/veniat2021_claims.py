@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -81,6 +82,8 @@ def _mean(cells: Cells, model: str, measure: Measure) -> float:
     found = over_streams(cells, model, measure)
     if found is None or len(transfer_streams(cells)) < len(TRANSFER):
         raise KeyError(f"{model} on all five streams")
+    if math.isnan(found.mean):
+        raise KeyError(f"{measure.column.title} of {model}")
     return found.mean
 
 
@@ -168,7 +171,8 @@ def best_of(which: str, learners: Sequence[str], published_on: str) -> Claim:
     def said(cells: Cells) -> str:
         found = [_among(cells, learners, TRANSFER)]
         if ITSELF in _rivals(cells, [*learners, ITSELF], TRANSFER):
-            found.append(f"with {ITSELF} among them on {_best_on(cells, [*learners, ITSELF])}, published: on two")
+            with suppress(KeyError):  # its runs failed, or have no seeds in common: the claim is not about it
+                found.append(f"with {ITSELF} among them on {_best_on(cells, [*learners, ITSELF])}, published: on two")
         return "; ".join(filter(None, found))
 
     return _said(
