@@ -255,10 +255,7 @@ _TRANSFER_CLAIMS = (
     ),
     *map(remembered, AGAIN),
     highest("New-leg freeze", "S_in"),
-    _said(
-        f"S_in: T of EWC is at least {CLEARLY:g}",
-        lambda cells: value(cells, "EWC †", "S_in", GAIN) >= CLEARLY,
-    ),
+    _said(f"S_in: T of EWC is at least {CLEARLY:g}", lambda cells: value(cells, "EWC †", "S_in", GAIN) >= CLEARLY),
     _said(
         f"S_pl: T of EWC and New-head freeze is at most {-CLEARLY:g}",
         lambda cells: all(value(cells, m, "S_pl", GAIN) <= -CLEARLY for m in ("EWC †", "New-head freeze")),
