@@ -23,11 +23,11 @@ def of_kind(kind: str | None, text: str) -> EngramError:
 
 
 class UnknownName(EngramError):
-    """A name that is in no registry."""
+    """A name that is in no registry; perhaps it is known what was `meant`."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]):
+    def __init__(self, kind: str, name: str, known: Iterable[str], meant: str | None = None):
         known = sorted(known)
-        close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+        close = [meant] if meant else difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'?" if close else f"choose one of: {', '.join(known)}"
         super().__init__(f"there is no {kind} '{name}'; {hint}")
 

@@ -22,7 +22,7 @@ from engram.core import Stream
 from engram.errors import BadSetting, UnknownName
 from engram.floors import FLOORS, floors_beside, training_of
 from engram.learners import LEARNERS, learner_settings
-from engram.metrics import METRICS
+from engram.metrics import METRICS, SHOWN_AS
 from engram.networks import NETWORKS, network_class, refuse_if_of_others
 from engram.protocols import grid_of, protocol_class
 from engram.request import Request
@@ -126,7 +126,7 @@ class Study:
     def _check_metric(self) -> None:
         """A metric that nothing would be measured for is refused before anything is trained."""
         if self.by not in METRICS:
-            raise UnknownName("metric", str(self.by), METRICS)
+            raise UnknownName("metric", str(self.by), METRICS, SHOWN_AS.get(str(self.by)))
         asked = {name for name, value in self.asked.items() if value not in (None, False, "", (), [], "no")}
         needed = next((names for begin, names in NEEDED.items() if self.by.startswith(begin)), ())
         if needed and not asked.intersection(needed):

@@ -65,6 +65,7 @@ def test_json_and_means_of_chosen_runs(engram, runs):
         (["--csv", "."], "--csv '.' "),
         (["--csv", "t.csv", "--metrics", "nonsense"], "there is no metric 'nonsense'"),
         (["--latex", "t.tex", "--metrics", "forgetting_rwal"], "did you mean 'forgetting_rwalk'?"),
+        (["--latex", "t.tex", "--metrics", "accuracy"], "did you mean 'average_accuracy'?"),
         (["nothing", "--csv", "a.csv"], "no run in engram-store begins with 'nothing'"),
         (["--csv", "a.csv", "--store", "none"], "there is no store in 'none'"),
         (["--mlflow", "nowhere://x", "--csv", "a.csv"], "nowhere://x"),

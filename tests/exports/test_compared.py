@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from made_up_records import made_up
@@ -35,6 +36,13 @@ def test_latex_has_the_best_in_bold_and_the_others_against_it(comparison):
     assert rows[0][3] == (f"${difference.corrected:.3f}$" if difference.corrected >= 0.001 else "$<0.001$")
     assert rows[1][2:] == ["", ""]
     assert any("it looked" in each[0] for each in rows[4:])
+
+
+def test_the_metric_of_the_differences_is_the_first_column(comparison):
+    other = replace(comparison, by="union_accuracy")
+    header = read(compared_latex([other], ["average_accuracy", "bytes"]))[0]
+    assert header[:3] == ["method", "union accuracy", "accuracy"]
+    assert header[-2] == "best minus it (union accuracy)"
 
 
 def test_rows_have_means_and_differences(comparison):

@@ -46,9 +46,13 @@ def compared_latex(comparisons: Sequence[Comparison], metrics: Sequence[str]) ->
 
 
 def _table(comparison: Comparison, metrics: Sequence[str]) -> str:
+    """The metric that rows are compared by is the first column, so that differences can be followed."""
+    metrics = list(dict.fromkeys([comparison.by, *metrics]))
     numbers = [shown_numbers(row.records, [column_of(name) for name in metrics]) for row in comparison.rows]
     columns = [in_unit(column_of(name), some) for name, some in zip(metrics, zip(*numbers), strict=True)]
     header = ["method", *(column.title for column in columns), "best minus it", "p"]
+    if len(columns) > 1:
+        header[-2] = f"best minus it ({columns[0].title})"
     rows = []
     for row, found in zip(comparison.rows, numbers, strict=True):
         texts = [cells(column, each)[1] for column, each in zip(columns, found, strict=True)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from engram.errors import BadRecord, UnknownName
-from engram.metrics import METRICS
+from engram.metrics import METRICS, SHOWN_AS
 from engram.record import Record
 from engram.reports.content import Column, Number, Table, TableRow
 from engram.reports.listing import differing
@@ -82,7 +82,7 @@ def _seeds(groups: Sequence[Sequence[Record]]) -> str:
 
 def column_of(metric: str) -> Column:
     if metric not in COLUMNS:
-        raise UnknownName("metric", metric, COLUMNS)
+        raise UnknownName("metric", metric, COLUMNS, SHOWN_AS.get(metric))
     return COLUMNS[metric]
 
 

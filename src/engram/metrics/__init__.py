@@ -40,6 +40,7 @@ METRICS: dict[str, str] = {
 }
 
 
+SHOWN_AS = {"accuracy": "average_accuracy", "forgetting": "forgetting_rwalk"}  # what tables call them
 LOWER_IS_BETTER = frozenset(name for name, text in METRICS.items() if text.endswith("positive is bad"))
 
 
