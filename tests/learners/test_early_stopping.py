@@ -14,6 +14,7 @@ from engram.errors import BadData, BadSetting
 from engram.learners import learner_settings, learners
 from engram.learners.finetune import Finetune
 from engram.networks import Blueprint
+from engram.nodes import revisions
 from engram.request import prepare
 
 GRADIENT = [name for name in learners() if {"stop", "epochs"} <= learner_settings(name).keys()]
@@ -144,3 +145,69 @@ def test_gem_keeps_what_it_saw_last_of_a_task_that_ended_early(make, digits_less
             labels.append(learner.fit.next_batch()[1])
     assert len(labels) < 30
     assert torch.equal(learner.memories()[0].y[-len(labels[-1]) :], labels[-1])
+
+
+STATISTICS = [
+    ("si", {"damping": 0.1}),
+    ("ewc++", {"interval": 3}),
+    ("ewc++", {"interval": 20, "warm": False}),
+    ("ewc++", {"estimator": "empirical", "fisher_update": "step", "heads": "per-task"}),
+    ("rwalk", {"interval": 3}),
+    ("rwalk", {"interval": 20, "score_fisher": "end"}),
+    ("rwalk", {"fisher_update": "step", "interval": 4, "clip": "task"}),
+    ("rwalk", {"exemplars": 2, "class_weighted": True, "statistics": "plain", "interval": 2}),
+]
+
+
+def _told(learner, rising):
+    """Its accuracy rises for so many looks and never again."""
+    looks = iter([*(0.1 * (k + 1) for k in range(rising)), *[0.0] * 99])
+    learner.accuracy = lambda: next(looks)
+    return learner
+
+
+@pytest.mark.parametrize("rising", [1, 2, 3, 4])
+@pytest.mark.parametrize("name, settings", STATISTICS)
+def test_steps_that_are_undone_leave_no_importance(name, settings, rising, make, teach, snapshot, digits_lessons):
+    """All that is kept is as if the lesson had ended at its best look."""
+    looking = {"stop": "patience", "look_every": 2, "patience": 6, "epochs": 3}
+    early = make(name, **settings, **looking)
+    for lesson in digits_lessons[:2]:
+        teach(_told(early, rising), [lesson])
+    short = teach(make(name, **settings, iterations=2 * rising), digits_lessons[:2])
+    assert early.kept["importance"].any()
+    found, expected = snapshot(early), snapshot(short)
+    assert found.tensors.keys() == expected.tensors.keys()
+    assert all(torch.equal(found.tensors[key], value) for key, value in expected.tensors.items())
+
+
+@pytest.mark.parametrize("name, settings", STATISTICS[::2])
+def test_where_no_step_made_it_better_nothing_is_important(name, settings, make, teach, digits_lessons):
+    learner = teach(_told(make(name, **settings, stop="patience", look_early=True), 1), digits_lessons[:1])
+    assert not learner.kept["importance"].any()
+
+
+@pytest.mark.parametrize("name, settings", STATISTICS)
+def test_what_was_gathered_till_the_best_look_survives_an_interruption(
+    name, settings, make, teach, snapshot, digits_lessons
+):
+    def fresh():
+        return make(name, **settings, stop="patience", look_every=2, patience=6, epochs=3)
+
+    through, killed = (_told(fresh(), 2) for _ in range(2))
+    teach(through, digits_lessons[:1])
+    for step in killed.learn(digits_lessons[0]):
+        if step.done == 7:
+            break
+    heir = fresh()
+    heir.load(snapshot(killed))
+    heir.accuracy = lambda: 0.0
+    teach(heir, digits_lessons[:1])
+    assert torch.equal(heir.kept["importance"], through.kept["importance"])
+    assert heir.state().tensors.keys() == through.state().tensors.keys()
+
+
+def test_keys_of_runs_whose_importance_was_too_large_are_new():
+    affected = {name for name in learners() if revisions(name, {"stop": "patience"})}
+    assert affected == {"si", "ewc++", "rwalk"}
+    assert not any(revisions(name, {"stop": "no"}) for name in affected)

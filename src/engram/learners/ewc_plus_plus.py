@@ -12,6 +12,9 @@ L + strength/2 · Σ F (θ − θ*)².
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -34,6 +37,7 @@ class EWCPlusPlus(GradientLearner):
     paper = "Chaudhry, Dokania, Ajanthan, Torr: Riemannian walk for incremental learning, ECCV 2018"
     parts = (Rehearsal, ClassWeights, Penalty)
     penalises = True
+    gathers: ClassVar[tuple[str, ...]] = ("fisher", "squares")
 
     strength = setting(75_000.0, "λ, the weight of the penalty (λ/2 · F · d²)", at_least=0, late=True)
     alpha = setting(0.9, "α, the weight of the newest estimate in the running Fisher information", above=0, at_most=1)
@@ -56,6 +60,7 @@ class EWCPlusPlus(GradientLearner):
     )
     warm = setting(True, "the running Fisher information goes on into the next task; else it begins at 0", late=True)
     statistics = STATISTICS
+    stop = replace(GradientLearner.stop, revised=(("patience", 1),))  # steps that were undone left their importance
 
     def begin(self, lesson: Lesson) -> None:
         super().begin(lesson)
@@ -116,8 +121,9 @@ class EWCPlusPlus(GradientLearner):
         squares.zero_()
 
     def end(self, lesson: Lesson) -> None:
-        if self.step and self.step < self.estimate_steps:  # or a short task would leave no trace
-            self.kept["squares"] *= self.estimate_steps / self.step
+        steps = self.fit.lasting_steps
+        if 0 < steps < self.estimate_steps:  # or a short task would leave no trace
+            self.kept["squares"] *= self.estimate_steps / steps
             self.update_fisher()
         self.kept["importance"] = self.kept["fisher"].clone()
         self.kept["anchor"] = self.network.theta[self.held].clone()

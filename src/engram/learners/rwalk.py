@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -31,6 +32,7 @@ class RWalk(EWCPlusPlus):
     name = "rwalk"
     keeps = "four vectors"
     paper = "Chaudhry, Dokania, Ajanthan, Torr: Riemannian walk for incremental learning, ECCV 2018"
+    gathers: ClassVar[tuple[str, ...]] = (*EWCPlusPlus.gathers, "path", "gained", "waypoint", "metric")
 
     strength = setting(1000.0, "λ, the weight of the penalty (λ · (F + s) · d², without a half)", at_least=0, late=True)
     normalise = setting(
@@ -95,7 +97,7 @@ class RWalk(EWCPlusPlus):
         waypoint.copy_(theta)
 
     def end(self, lesson: Lesson) -> None:
-        self._score_around(partial(super().end, lesson), closing=0 < (self.step or 0) < self.interval)
+        self._score_around(partial(super().end, lesson), closing=0 < self.fit.lasting_steps < self.interval)
         gained = self.kept.pop("gained").relu_()
         before = self.kept.get("score")
         self.kept["score"] = gained if before is None else (pad(before, len(gained)) + gained) / 2

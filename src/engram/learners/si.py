@@ -11,6 +11,9 @@ Loss  L + strength · Σ Ω (θ − θ*)².
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 from torch import Tensor
 
 from engram.core import Lesson
@@ -29,10 +32,12 @@ class SI(GradientLearner):
     paper = "Zenke, Poole, Ganguli: Continual learning through synaptic intelligence, ICML 2017"
     parts = (Rehearsal, ClassWeights, Penalty)
     penalises = True
+    gathers: ClassVar[tuple[str, ...]] = ("path",)
 
     strength = setting(0.1, "c, the weight of the penalty (c · Ω · d²)", at_least=0, late=True)
     damping = setting(1e-3, "ξ, keeps the division finite where a parameter hardly moved", above=0)
     statistics = STATISTICS
+    stop = replace(GradientLearner.stop, revised=(("patience", 1),))  # steps that were undone left their importance
 
     def begin(self, lesson: Lesson) -> None:
         super().begin(lesson)

@@ -24,7 +24,7 @@ from engram.errors import Diverged
 from engram.networks import FlatNetwork, Outputs
 from engram.parts.augmentation import Change
 from engram.parts.optimisers import OPTIMISERS
-from engram.parts.stopping import Stopping, take_out
+from engram.parts.stopping import NOTHING, Stopping, take_out
 from engram.parts.twins import Twins
 from engram.settings import apply, defaults, setting
 
@@ -46,6 +46,10 @@ class Owner(Protocol):
     @property
     def around(self) -> Mapping[str, Tensor]:
         """The frozen values that samples go through beside those of its network, by name."""
+
+    @property
+    def gathered(self) -> Mapping[str, Tensor]:
+        """What steps add to beside the network, by name: where they are undone it goes back with it, in place."""
 
     @property
     def look_flops(self) -> int:
@@ -171,7 +175,7 @@ class Fit:
         """End here, as it was at its best look; without any it goes on."""
         if self.step != self.total and self.stopping.kept:
             self.stopping.stopped_at = self.total = self.step
-            self.stopping.restore(self.owner.network)
+            self.stopping.restore(self.owner.network, self.owner.gathered)
 
     def next_batch(self) -> tuple[Tensor, Tensor]:
         assert self.step is not None
@@ -217,10 +221,16 @@ class Fit:
         """Where it is time to, look at the accuracy; at the end go back to where it was best."""
         stopping, network = self.stopping, self.owner.network
         if self._is_due(step):
-            stopping.look(self.owner.accuracy(), step, self.material.per_epoch, network)
+            stopping.look(self.owner.accuracy(), step, self.material.per_epoch, network, self.owner.gathered)
             self.total = self.planned if stopping.stopped_at is None else stopping.stopped_at
         if step == self.total:
-            stopping.restore(network)
+            stopping.restore(network, self.owner.gathered)
+
+    @property
+    def lasting_steps(self) -> int:
+        """How many of the steps taken are not undone: at the end, with early stopping, those up to the best look."""
+        taken = self.step or 0
+        return self.stopping.best_step if self.stopping and taken == self.total else taken
 
     def _is_due(self, step: int) -> bool:
         """Whether the accuracy is looked at after so many steps."""
@@ -280,6 +290,7 @@ class Plain:
 
     is_plain = True
     around: Mapping[str, Tensor] = MappingProxyType({})
+    gathered = NOTHING
     look_flops = 0
 
     def __init__(self, network: FlatNetwork, outputs: Outputs, values: Mapping[str, Any], validation: Split | None):

@@ -44,6 +44,7 @@ class GradientLearner(Learner):
     """One network, trained by mini-batches on one lesson after another."""
 
     parts: ClassVar[tuple[type, ...]] = ()
+    gathers: ClassVar[tuple[str, ...]] = ()  # what of `kept` the steps of a lesson add to, see `gathered`
 
     epochs, iterations, batch, rate, schedule = Fit.epochs, Fit.iterations, Fit.batch, Fit.rate, Fit.schedule
     optimizer, momentum, optimizer_reset = Fit.optimizer, Fit.momentum, Fit.optimizer_reset
@@ -119,6 +120,11 @@ class GradientLearner(Learner):
     @property
     def optimiser(self) -> Optimiser:
         return self.fit.optimiser
+
+    @property
+    def gathered(self) -> Mapping[str, Tensor]:
+        """What of `kept` goes back with the network where early stopping undoes steps."""
+        return {name: self.kept[name] for name in self.gathers if name in self.kept}
 
     # The places where methods differ.
 

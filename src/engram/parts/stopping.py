@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from torch import Tensor
@@ -13,6 +14,8 @@ from engram.settings import apply, defaults, setting
 
 EARLY = (0, 1, 2, 3, 4, 5, 10)  # steps of Veniat et al. 2021: a network that needs no training is then the best one
 BEST = "best."  # how names of what will be restored begin in a state
+GATHERED = "gathered."  # and behind that those of what an owner gathered
+NOTHING: Mapping[str, Tensor] = MappingProxyType({})
 
 
 class Network(Protocol):
@@ -83,13 +86,16 @@ class Stopping:
             return True
         return step > 0 and step % (self.look_every or per_epoch) == 0
 
-    def look(self, accuracy: float, step: int, per_epoch: int, network: Network) -> None:
-        """Keep the network where it is better than ever; say when it is good enough or patience is over
-        (`stopped_at`)."""
+    def look(
+        self, accuracy: float, step: int, per_epoch: int, network: Network, gathered: Mapping[str, Tensor] = NOTHING
+    ) -> None:
+        """Keep the network, and what was gathered on its way, where it is better than ever; say when it is good enough
+        or patience is over (`stopped_at`)."""
         if accuracy > self.best:
             self.best, self.best_step = accuracy, step
             self.kept = {"theta": network.theta.clone()}
             self.kept |= {f"buffers.{name}": value.clone() for name, value in network.buffers().items()}
+            self.kept |= {f"{GATHERED}{name}": value.clone() for name, value in gathered.items()}
             if 0 < self.stop_at <= accuracy:
                 self.stopped_at = step
         elif step - self.best_step >= self._patience(per_epoch) and step >= self.least_epochs * per_epoch:
@@ -98,9 +104,12 @@ class Stopping:
     def _patience(self, per_epoch: int) -> int:
         return max(self.patience, self.patience_epochs * per_epoch)
 
-    def restore(self, network: Network) -> None:
-        """Put the best state back into the network."""
+    def restore(self, network: Network, gathered: Mapping[str, Tensor] = NOTHING) -> None:
+        """Put the best state back into the network, and into what was gathered: steps that are undone leave no
+        trace."""
         network.assign(self.kept.pop("theta"))
+        for name, value in take_out(self.kept, GATHERED).items():
+            gathered[name].copy_(value)
         network.assign_buffers({name.removeprefix("buffers."): value for name, value in self.kept.items()})
         self.kept = {}
 
