@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from engram.learners import learners
+from engram.nodes import revisions
+
 CARRIED = {"optimizer": "sgd", "momentum": 0.99, "optimizer_reset": "none", "heads": "masked", "loss_over": "all"}
 
 
@@ -50,3 +53,49 @@ def test_a_killed_learner_keeps_its_velocity(stop, make, teach, snapshot, same_s
     heir = make("finetune", **CARRIED)
     heir.load(snapshot(killed))
     assert same_state(snapshot(teach(heir, digits_lessons[1:2])), snapshot(through))
+
+
+OPTIMISERS = [{"optimizer": "adam"}, {"optimizer": "nadam"}, {"optimizer": "sgd", "momentum": 0.9}]
+APART = [{"heads": "per-task"}, {"heads": "growing", "loss_over": "task"}]
+
+
+@pytest.mark.parametrize("apart", APART)
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("name", ["finetune", "ewc", "si"])
+def test_momentum_leaves_outputs_of_finished_tasks_alone(name, optimiser, apart, make, teach, digits_lessons):
+    learner = teach(make(name, optimizer_reset="none", rate=0.01, **optimiser, **apart), digits_lessons[:1])
+    first = learner.network.head.clone()
+    teach(learner, digits_lessons[1:2])
+    second = learner.network.head.clone()
+    assert torch.equal(second[:2], first)
+    teach(learner, digits_lessons[2:3])
+    assert torch.equal(learner.network.head[:4], second)
+
+
+def test_a_class_that_comes_back_is_learned_again(make, teach, digits_lessons):
+    learner = make("finetune", optimizer_reset="none", loss_over="task", rate=0.01)
+    teach(learner, digits_lessons[:2])
+    before = learner.network.head.clone()
+    teach(learner, digits_lessons[:1])
+    assert torch.equal(learner.network.head[2:], before[2:])
+    assert not torch.isclose(learner.network.head[:2], before[:2]).all()
+
+
+@pytest.mark.parametrize("reset", ["none", "slots", "full"])
+@pytest.mark.parametrize("settings", [{"loss_over": "all"}, {"loss_over": "seen", "heads": "growing"}])
+def test_where_all_outputs_are_active_theta_moves_as_one(settings, reset, make, teach, digits_lessons):
+    learner = teach(make("finetune", **{**CARRIED, **settings, "optimizer_reset": reset}), digits_lessons[:2])
+    assert learner.moved() == [slice(0, len(learner.network.theta))]
+
+
+@pytest.mark.parametrize("apart", APART)
+def test_gem_moves_outputs_of_earlier_tasks_by_their_memories(apart, make, teach, digits_lessons):
+    learner = teach(make("gem", optimizer_reset="none", **apart), digits_lessons[:2])
+    assert learner.moved() == [slice(0, len(learner.network.theta))]
+
+
+def test_keys_of_runs_that_carry_momentum_are_new():
+    affected = {name for name in learners() if revisions(name, {"optimizer_reset": "none"})}
+    assert {"finetune", "ewc", "si", "mas"} <= affected
+    assert {"gem", "joint", "hat"}.isdisjoint(affected)
+    assert not any(revisions("finetune", {"optimizer_reset": reset}) for reset in ("full", "slots"))

@@ -41,6 +41,7 @@ class GEM(GradientLearner):
     optimizer = replace(GradientLearner.optimizer, default="sgd")
     rate = replace(GradientLearner.rate, default=0.1)
     loss_over = replace(GradientLearner.loss_over, default="task")
+    optimizer_reset = replace(GradientLearner.optimizer_reset, revised=())  # see `moved`
 
     def __init__(self, *args: Any, **settings: Any):
         super().__init__(*args, **settings)
@@ -76,6 +77,10 @@ class GEM(GradientLearner):
         projected = project(plain, self.gradients, self.margin)
         self.operations += projection_flops(self.gradients, conflict=projected is not plain)
         self.network.grad.copy_(projected)
+
+    def moved(self) -> list[slice]:
+        """Gradients on the memories reach the outputs of earlier tasks too."""
+        return super().moved() if self.weight_decay else self.network.trained
 
     def end(self, lesson: Lesson) -> None:
         memories = {**self.memories(), lesson.index: lesson.train.take(self._seen(lesson)[-self.memory :])}

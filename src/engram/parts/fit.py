@@ -113,6 +113,7 @@ class Fit:
         "full",
         "the optimiser between tasks: full (as new), slots (moments only) or none",
         choices=("full", "slots", "none"),
+        revised=(("none", 1),),  # what was left of momentum moved outputs that a lesson does not have
     )
 
     def __init__(self, owner: Owner, values: Mapping[str, Any]):

@@ -186,10 +186,15 @@ class GradientLearner(Learner):
         """Move `network.theta`; the plain gradient stays where it is."""
         theta, grad, pull = self.network.theta, self.network.grad, self.current_pull
         explicit = pull is not None and self.penalty_step == "explicit"
-        parts = self.network.trained_with(self.active) if self.weight_decay else self.network.trained
-        self.optimiser.step(theta, pull.with_gradient(theta, grad) if pull and explicit else grad, *parts)
+        self.optimiser.step(theta, pull.with_gradient(theta, grad) if pull and explicit else grad, *self.moved())
         if pull is not None and not explicit:
             pull.apply_implicitly(theta, self.optimiser.rate)
+
+    def moved(self) -> list[slice]:
+        """What of theta a step moves. Outputs that the loss does not have get no gradient; weight decay and momentum of
+        earlier lessons would move them all the same, and finished tasks be forgotten by no loss at all."""
+        is_drawn = self.weight_decay or self.optimizer_reset == "none"
+        return self.network.trained_with(self.active) if is_drawn else self.network.trained
 
     def after_step(self) -> None:
         """`network.theta` has moved."""
