@@ -49,6 +49,13 @@ class Outputs(NamedTuple):
         mask[[row - start for row in rows]] = 0
         return Outputs(start, stop, mask.to(device))
 
+    def runs(self) -> list[slice]:
+        """The rows, in as few slices as there can be."""
+        if self.mask is None:
+            return [slice(self.start, self.stop)]
+        edges = F.pad((self.mask == 0).int(), (1, 1)).diff().nonzero().flatten().add_(self.start).tolist()
+        return [slice(*edge) for edge in zip(edges[::2], edges[1::2], strict=True)]
+
 
 class FlatNetwork:
     """A trunk and one linear output layer over one vector.
@@ -158,9 +165,9 @@ class FlatNetwork:
 
     def trained_with(self, outputs: Outputs) -> list[slice]:
         """What is trained of theta, less the rows of other outputs."""
-        head = self.blocks[HEAD]
-        rows = slice(head.start + outputs.start * self.row_size, head.start + outputs.stop * self.row_size)
-        wanted = (slice(0, head.start), rows, slice(head.stop, len(self.theta)))
+        head, size = self.blocks[HEAD], self.row_size
+        rows = [slice(head.start + run.start * size, head.start + run.stop * size) for run in outputs.runs()]
+        wanted = (slice(0, head.start), *rows, slice(head.stop, len(self.theta)))
         common = [slice(max(a.start, b.start), min(a.stop, b.stop)) for a in self.trained for b in wanted]
         return merge([part for part in common if part.start < part.stop])
 
