@@ -141,6 +141,30 @@ def test_a_budget_below_one_a_class_is_refused_before_training(make, teach, digi
     assert same_state(snapshot(learner), before)
 
 
+def back(lessons, *tasks):
+    """Lessons of these classes, with samples of all of them."""
+    whole = Split.join([lesson.train for lesson in lessons])
+    for index, classes in enumerate(tasks):
+        rows = torch.isin(whole.y, torch.tensor(classes)).nonzero()[:, 0]
+        yield replace(lessons[0], index=index, classes=classes, train=whole.take(rows))
+
+
+def test_a_budget_is_shared_by_classes_however_often_they_come(make, teach, digits_lessons):
+    lessons = list(back(digits_lessons, (0, 1), (1, 2), (1, 3)))
+    learner, sets = make("finetune", exemplar_budget=12), []
+    for lesson in lessons:
+        teach(learner, [lesson])
+        sets.append(dict(zip(learner.rehearsal.memory.sets(), learner.rehearsal.memory.sizes, strict=True)))
+    assert sets[1] == {(0, 0): 4, (0, 1): 2, (1, 1): 2, (1, 2): 4}
+    assert sets[2] == {(0, 0): 3, (0, 1): 1, (1, 1): 1, (1, 2): 3, (2, 1): 1, (2, 3): 3}
+
+
+def test_a_budget_of_one_a_class_has_the_newest_of_it(make, teach, digits_lessons):
+    lessons = back(digits_lessons, (0, 1, 2, 3), (0, 1, 2, 3))
+    learner = teach(make("finetune", exemplar_budget=5), lessons)
+    assert learner.rehearsal.memory.sets() == [(1, label) for label in range(4)]
+
+
 def test_settings_that_contradict_or_do_not_exist(make):
     with pytest.raises(BadSetting, match="exemplars=2 came with exemplar_budget=10; give only one"):
         make("finetune", exemplars=2, exemplar_budget=10)

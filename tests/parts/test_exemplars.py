@@ -146,19 +146,19 @@ def test_its_bytes_are_those_of_samples_and_labels():
 
 def test_reducing_keeps_the_first_of_every_set():
     memory = filled()
-    memory.reduce(2)
+    memory.reduce([2, 2])
     assert memory.split().x[:, 0].tolist() == [0, 4, 100, 104]
-    memory.reduce(1)
+    memory.reduce([1, 1])
     assert memory.split().x[:, 0].tolist() == [0, 100]
     assert memory.sizes == [1, 1]
-    memory.reduce(5)
+    memory.reduce([5, 5])
     assert len(memory) == 2
-    ExemplarMemory().reduce(3)
+    ExemplarMemory().reduce([])
 
 
 def test_reducing_frees_what_is_cut():
     memory = filled()
-    memory.reduce(1)
+    memory.reduce([1, 1])
     assert memory.tensors()["exemplars.x"].untyped_storage().nbytes() == 2 * 4
 
 
@@ -167,8 +167,21 @@ def test_a_class_that_comes_back_gets_another_set():
     memory.add(samples(7, torch.full((2, 4), 200, dtype=torch.uint8)))
     assert memory.sizes == [3, 2, 2]
     assert memory.of(7).raw(slice(None))[:, 0].tolist() == [0, 4, 8, 200, 200]
-    memory.reduce(1)
+    memory.reduce([1, 1, 1])
     assert memory.of(7).raw(slice(None))[:, 0].tolist() == [0, 200]
+
+
+def test_sets_know_their_task_and_class_and_are_gone_when_empty():
+    memory = filled()
+    memory.add(samples(7, torch.full((2, 4), 200, dtype=torch.uint8)), 4)
+    assert memory.sets() == [(None, 7), (None, 2), (4, 7)]
+    memory.reduce([0, 2, 1])
+    assert memory.sets() == [(None, 2), (4, 7)]
+    assert memory.sizes == [2, 1]
+    other = ExemplarMemory()
+    other.load(memory.tensors(), memory.plain())
+    assert other.sets() == memory.sets()
+    assert ExemplarMemory().sets() == []
 
 
 def test_other_formats_become_what_batches_hold():

@@ -6,14 +6,14 @@ selection. Where fewer samples than wanted exist, all of them are chosen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Split
+from engram.core import Split, pick
 from engram.errors import Diverged
 from engram.transform import under
 
@@ -102,29 +102,42 @@ def _finite(values: Tensor) -> Tensor:
 class ExemplarMemory:
     """Sets of samples, one for each class of each lesson, each in order of selection, in the format of the data.
 
-    A class that comes back in a later lesson gets another set. `split()` is everything kept, set after set.
+    A class that comes back in a later lesson gets another set. `split()` is everything kept, set after set. No set is
+    empty. The task of a set is None where it was not given.
     """
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
+        self.tasks: list[int | None] = []
         self._kept: Split | None = None
 
     def __len__(self) -> int:
         """How many samples are kept."""
         return sum(self.sizes)
 
-    def add(self, chosen: Split) -> None:
-        """Keep these samples of a class as a set."""
+    def add(self, chosen: Split, task: int | None = None) -> None:
+        """Keep these samples of a class, at least one, as a set."""
         self._kept = Split.join([chosen] if self._kept is None else [self._kept, chosen])
         self.sizes.append(len(chosen))
+        self.tasks.append(task)
 
-    def reduce(self, m: int) -> None:
-        """Cut every set to its first `m`."""
+    def sets(self) -> list[tuple[int | None, int]]:
+        """The task and the class of every set."""
+        if self._kept is None:
+            return []
+        firsts = torch.tensor([0, *self.sizes[:-1]]).cumsum(0)
+        return list(zip(self.tasks, pick(self._kept.y, firsts).tolist(), strict=True))
+
+    def reduce(self, most: Sequence[int]) -> None:
+        """Cut every set to its first ones, of each at most so many; a set of which none are left is gone."""
         if self._kept is None:
             return
         places = torch.arange(len(self)).split(self.sizes)
-        self._kept = Split.join([self._kept.take(torch.cat([place[:m] for place in places]))])
-        self.sizes = [min(size, m) for size in self.sizes]
+        left = torch.cat([place[:m] for place, m in zip(places, most, strict=True)])
+        sizes = [min(size, m) for size, m in zip(self.sizes, most, strict=True)]
+        self._kept = Split.join([self._kept.take(left)])
+        self.tasks = [task for task, size in zip(self.tasks, sizes, strict=True) if size]
+        self.sizes = [size for size in sizes if size]
 
     def split(self) -> Split:
         """Everything kept. Ask `len` first: there is no split of nothing."""
@@ -148,10 +161,12 @@ class ExemplarMemory:
 
     def plain(self) -> dict[str, Any]:
         """The rest of the state, as plain JSON."""
-        return {"sizes": self.sizes, **({"scale": 1.0} if self._kept is None else self._kept.plain())}
+        tasks = {} if all(task is None for task in self.tasks) else {"tasks": self.tasks}
+        return {"sizes": self.sizes, **tasks, **({"scale": 1.0} if self._kept is None else self._kept.plain())}
 
     def load(self, tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
         """Hold what `tensors` and `plain` gave; other tensors are ignored."""
         own = {name: value.clone() for name, value in under("exemplars.", tensors).items()}
         self.sizes = list(plain["sizes"])
+        self.tasks = list(plain.get("tasks", [None] * len(self.sizes)))  # older states do not say
         self._kept = Split.load(own, plain) if own else None

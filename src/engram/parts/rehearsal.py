@@ -3,7 +3,9 @@
     Vanilla-S, EWC-S, PI-S and RWalk-S of Chaudhry et al. 2018 are learners with `exemplars` above 0.
 
 Exemplars are chosen at the end of a lesson, from its training data, with the network as it is then, and are never
-revised; a budget only cuts every set to its first ones. With none of the settings below a learner is what it was.
+revised; a budget only cuts sets to their first ones. A class that comes back has a set of each of its lessons: with
+`exemplars` each has so many, and of a budget they have the one share of their class together, as equally as it goes,
+the newest what cannot be divided. With none of the settings below a learner is what it was.
 """
 
 from __future__ import annotations
@@ -51,11 +53,11 @@ class Rehearsal:
     def check(self, lesson: Lesson, heads: Collection[Collection[int]]) -> None:
         """A budget must leave one exemplar for every class, and none may have an output in several `heads`, the classes
         of earlier tasks that have outputs of their own."""
-        sets = len(self.memory.sizes) + len(lesson.classes)
-        if 0 < self.exemplar_budget < sets:
+        classes = self._count(lesson)
+        if 0 < self.exemplar_budget < classes:
             raise BadSetting(
-                f"exemplar_budget={self.exemplar_budget} is less than one for each of the {sets} classes up to task "
-                f"{lesson.index + 1} ({lesson.name}); give at least {sets}"
+                f"exemplar_budget={self.exemplar_budget} is less than one for each of the {classes} classes up to task "
+                f"{lesson.index + 1} ({lesson.name}); give at least {classes}"
             )
         again = next((label for label in lesson.classes if any(label in classes for classes in heads)), None)
         if again is not None:
@@ -98,13 +100,31 @@ class Rehearsal:
     def keep(self, lesson: Lesson, choose: Callable[[Split, int, int], Tensor]) -> None:
         """Keep exemplars of the lesson's classes, at the positions that `choose(own samples, label, how many)` says; a
         budget makes room for them first."""
-        m = self.exemplars or self.exemplar_budget // (len(self.memory.sizes) + len(lesson.classes))
+        splits = {c: lesson.train.take((lesson.train.y == c).nonzero().squeeze(1)) for c in lesson.classes}
+        room = dict.fromkeys(splits, self.exemplars)
         if self.exemplar_budget:
-            self.memory.reduce(m)
-        for label in lesson.classes:
-            own = lesson.train.take((lesson.train.y == label).nonzero().squeeze(1))
-            if len(own):
-                self.memory.add(own.take(choose(own, label, m)))
+            room = self._make_room({label: len(own) for label, own in splits.items()}, self._count(lesson))
+        for label, own in splits.items():
+            if len(own) and room[label]:
+                self.memory.add(own.take(choose(own, label, room[label])), lesson.index)
+
+    def _count(self, lesson: Lesson) -> int:
+        """How many different classes share a budget."""
+        return len({label for _, label in self.memory.sets()}.union(lesson.classes))
+
+    def _make_room(self, new: Mapping[int, int], classes: int) -> dict[int, int]:
+        """Cut old sets to what a budget leaves them; the room for new ones, by class, of which there are so many
+        samples."""
+        labels, sizes, share = [label for _, label in self.memory.sets()], self.memory.sizes, self.exemplar_budget
+        share //= classes
+        most, room = [0] * len(sizes), {}
+        for label in dict.fromkeys((*labels, *new)):
+            places = [place for place, each in enumerate(labels) if each == label]
+            *old, room[label] = portions(share, [*(sizes[place] for place in places), new.get(label, 0)])
+            for place, portion in zip(places, old, strict=True):
+                most[place] = portion
+        self.memory.reduce(most)
+        return room
 
     def tensors(self) -> dict[str, Tensor]:
         return self.memory.tensors()
@@ -116,3 +136,26 @@ class Rehearsal:
         self.memory = ExemplarMemory()
         if "exemplars" in plain:
             self.memory.load(tensors, plain["exemplars"])
+
+
+def portions(share: int, sizes: Sequence[int]) -> list[int]:
+    """What sets of these sizes have of a share: equally much, all of the small ones, and the last ones what is left.
+
+    >>> portions(11, [5, 2, 5, 5])
+    [3, 2, 3, 3]
+    >>> portions(5, [5, 5, 5])
+    [1, 2, 2]
+    """
+    level, left = max(sizes), share
+    for count, size in zip(range(len(sizes), 0, -1), sorted(sizes), strict=True):
+        if size * count > left:
+            level = left // count
+            break
+        left -= size
+    found = [min(size, level) for size in sizes]
+    left = share - sum(found)
+    for place in reversed(range(len(sizes))):
+        if left and sizes[place] > level:
+            found[place] += 1
+            left -= 1
+    return found
