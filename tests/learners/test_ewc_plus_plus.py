@@ -167,7 +167,7 @@ def test_the_samples_of_a_batch_have_the_weight_that_they_have_in_training(make,
         expected = torch.zeros_like(learner.parameters())
         for k in range(len(x)):
             scores = learner.network.scores(learner.network.features(x[k : k + 1]), learner.active)
-            loss = F.cross_entropy(scores + learner.criterion.masks[y[k]], y[k : k + 1])
+            loss = F.cross_entropy(scores + learner.criterion.own.masks[y[k]], y[k : k + 1])
             learner.network.backward(loss * (learner.criterion.weights[y[k]] if statistics == "weighted" else 1))
             expected += learner.network.grad**2 / len(x)
         assert torch.allclose(learner.sample_squares(x, y), expected, rtol=1e-3, atol=1e-7)

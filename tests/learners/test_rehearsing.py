@@ -321,6 +321,46 @@ def test_an_exemplar_is_judged_among_the_labels_of_its_own_task(settings, make, 
     assert learner.rehearsal.memory.counts() == dict.fromkeys(range(6), 4)
 
 
+@pytest.mark.parametrize("name", ["finetune", "si", "er"])
+@pytest.mark.parametrize("heads", ["growing", "masked"])
+def test_a_class_that_comes_back_is_judged_in_the_task_that_a_sample_is_of(name, heads, make, teach, digits_lessons):
+    """Of an old sample by the outputs that its own task has, and not by those of the last task with its class."""
+    lessons = list(back(digits_lessons, (0, 1), (1, 2), (3, 4)))
+    keeps = {"memory": 5} if name == "er" else {"exemplars": 5}
+    learner = teach(make(name, heads=heads, loss_over="task", **keeps), lessons[:2])
+    heir = make(name, heads=heads, loss_over="task", **keeps)
+    heir.load(learner.state())
+    halfway(heir, lessons[2])
+    if name == "er":
+        drawn = heir.replay.draw(20, torch.Generator().manual_seed(0))
+        heir.replay.draw = lambda *_: drawn
+        x, y = heir._beside(drawn[0][:0], drawn[1][:0])
+        tasks, labels = drawn[2].tolist(), [heir.outputs.names[row][1] for row in drawn[1]]
+    else:
+        x, y = heir.data.batch(slice(len(lessons[2].train), None))
+        y = heir.places[y]
+        tasks, labels = [0] * 10 + [1] * 10, [0] * 5 + [1] * 10 + [2] * 5
+    assert {(0, 1), (1, 1)} <= set(zip(tasks, labels, strict=True))
+    for k, (task, label) in enumerate(zip(tasks, labels, strict=True)):
+        wanted = F.cross_entropy(heir.predict(x[k : k + 1], task), torch.tensor([heir.columns(task).index(label)]))
+        scores = heir.network.scores(heir.network.features(x[k : k + 1]))
+        assert heir.criterion(scores, y[k : k + 1]).item() == pytest.approx(wanted.item(), rel=1e-5)
+        assert heir.criterion.with_gradient(scores, y[k : k + 1])[0].item() == pytest.approx(wanted.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{"class_weighted": True}, {"mixing": "balanced"}])
+def test_new_samples_of_a_class_that_comes_back_are_judged_in_the_present_task(settings, make, teach, digits_lessons):
+    lessons = list(back(digits_lessons, (0, 1), (1, 2)))
+    learner = teach(make("finetune", exemplars=5, loss_over="task", **settings), lessons[:1])
+    halfway(learner, lessons[1])
+    x, y = lessons[1].train.batch(slice(None))
+    by_hand = F.cross_entropy(learner.predict(x, 1), y - 1, reduction="none")
+    weights = learner.criterion.weights
+    by_hand = by_hand if weights is None else by_hand * weights[y]
+    assert learner.loss(x, learner.places[y]).item() == pytest.approx(by_hand.mean().item(), rel=1e-5)
+    assert weights is None or weights.shape == (3,)
+
+
 def test_own_heads_and_classes_that_come_back_do_not_go_together(make, teach, permuted_lessons):
     learner = teach(make("finetune", exemplars=2, heads="per-task"), permuted_lessons[:1])
     with pytest.raises(BadSetting, match="class 0 comes back in task 2"):

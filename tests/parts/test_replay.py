@@ -101,10 +101,11 @@ def test_samples_of_other_tasks_are_drawn_and_no_more_than_there_are():
     made.make_room((10, 10))
     made.attend(1, (5, 6), (10, 10))
     feed(made, [100, 101], [5, 6])
-    x, rows = made.draw(100, draw)
+    x, rows, tasks = made.draw(100, draw)
     assert len(x) == len(rows) == 6
     assert (x < 8).all()
     assert set(rows.tolist()) <= {2, 4}
+    assert set(tasks.tolist()) == {0}
     assert len(made.draw(4, draw)[0]) == 4
 
 

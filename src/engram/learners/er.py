@@ -16,7 +16,7 @@ from torch import Tensor
 from engram.core import Lesson, State
 from engram.networks import Outputs
 from engram.parts.gradient import GradientLearner
-from engram.parts.outputs import PER_TASK
+from engram.parts.outputs import PER_TASK, OwnTasks
 from engram.parts.replay import Replay
 from engram.randomness import generator
 from engram.transform import under
@@ -45,13 +45,13 @@ class ER(GradientLearner):
         self.replay.attend(lesson.index, self.outputs.rows(lesson.index), _counts(lesson))
         super().prepare(lesson)
 
-    def _active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor, Tensor | None]:
+    def _active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor, OwnTasks | None]:
         """Where the softmax runs over a task's labels, each sample's runs over those of its own task."""
         if not len(self.replay.row) or not (self.needs_task or self.loss_over == "task"):
             return super()._active_outputs(lesson)
         own, places = self.outputs.active(lesson.index, "task")
-        everything, _, masks = self.outputs.active_by_task()
-        return everything, torch.where(places < 0, places, places + own.start), masks
+        everything, _, by_task = self.outputs.active_by_task()
+        return everything, torch.where(places < 0, places, places + own.start), by_task
 
     def before_step(self, x: Tensor, y: Tensor) -> None:
         self.pending.append((x, y + self.active.start))
@@ -68,7 +68,11 @@ class ER(GradientLearner):
         if drawn is None:
             return x, y
         self.operations += len(drawn[0]) * self.sample_flops
-        return torch.cat([x, drawn[0]]), torch.cat([y, drawn[1] - self.active.start])
+        numbers, by_task = drawn[1] - self.active.start, self.criterion.own
+        if by_task is not None and by_task.earlier:
+            pairs = zip(drawn[2].tolist(), drawn[1].tolist(), strict=True)
+            numbers = numbers.new_tensor([by_task.earlier.get(pair, pair[1]) for pair in pairs])
+        return torch.cat([x, drawn[0]]), torch.cat([y, numbers])
 
     def after_step(self) -> None:
         self.replay.keep(*self.pending.pop(), self._source("reservoir"))

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engram.core import pick
+from engram.parts.outputs import OwnTasks
 from engram.settings import setting
 
 _ATEN = torch.ops.aten
@@ -27,20 +28,21 @@ class ClassWeights:
 
 
 class Criterion:
-    """`weights`: one for each active output. `masks`: for each active output 0 at the outputs of its task, else −∞."""
+    """`weights`: one for each active output. `own`: the softmax of each sample's own task, whose numbers are then what
+    stands for the labels."""
 
-    def __init__(self, weights: Tensor | None = None, masks: Tensor | None = None, plain: bool = False):
+    def __init__(self, weights: Tensor | None = None, own: OwnTasks | None = None, plain: bool = False):
         """`plain`: the loss without weights is wanted too, see `plain_loss`."""
-        self.weights, self.masks, self.plain = weights, masks, plain
+        self.weights, self.own, self.plain = weights, own, plain
         self.plain_loss: Tensor | None = None  # of the last batch
 
     @property
     def is_plain(self) -> bool:
         """Whether it is the cross-entropy of all outputs and samples alike."""
-        return self.weights is None and self.masks is None
+        return self.weights is None and self.own is None
 
     def __call__(self, scores: Tensor, y: Tensor) -> Tensor:
-        scores = self.masked(scores, y)
+        scores, y = self.masked(scores, y)
         if self.weights is None:
             return F.cross_entropy(scores, y)
         losses = F.cross_entropy(scores, y, reduction="none")
@@ -49,18 +51,21 @@ class Criterion:
 
     def with_gradient(self, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """The loss without weights, and its gradient with respect to the scores: what autograd would call."""
-        log_p = torch.log_softmax(self.masked(scores, y), 1)
+        scores, y = self.masked(scores, y)
+        log_p = torch.log_softmax(scores, 1)
         loss, weight = _ATEN.nll_loss_forward(log_p, y, None, MEAN, IGNORED)
         delta = _ATEN.nll_loss_backward(torch.ones_like(loss), log_p, y, None, MEAN, IGNORED, weight)
         return loss, _ATEN._log_softmax_backward_data(delta, log_p, 1, log_p.dtype)
 
     def of_samples(self, scores: Tensor, y: Tensor, weighted: bool) -> Tensor:
         """Each sample's own."""
-        losses = F.cross_entropy(self.masked(scores, y), y, reduction="none")
+        scores, y = self.masked(scores, y)
+        losses = F.cross_entropy(scores, y, reduction="none")
         return losses if self.weights is None or not weighted else losses * pick(self.weights, y)
 
-    def masked(self, scores: Tensor, y: Tensor) -> Tensor:
-        return scores if self.masks is None else scores + pick(self.masks, y)
+    def masked(self, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The scores that are compared, and which of them are right."""
+        return (scores, y) if self.own is None else (scores + pick(self.own.masks, y), pick(self.own.right, y))
 
 
 def class_weights(counts: Tensor, places: Tensor, outputs: int) -> Tensor:

@@ -26,7 +26,7 @@ from engram.parts.criterion import Criterion, class_weights
 from engram.parts.exemplars import select, uniform
 from engram.parts.fit import LOOK, Fit, Material, Plain, accuracy
 from engram.parts.optimisers import Optimiser
-from engram.parts.outputs import PER_TASK, SHARED, OutputLayer
+from engram.parts.outputs import PER_TASK, SHARED, OutputLayer, OwnTasks
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.parts.stopping import Stopping, looks_at
@@ -149,7 +149,8 @@ class GradientLearner(Learner):
         return list(self.network.trunk.modules_by_name)
 
     def before_step(self, x: Tensor, y: Tensor) -> None:
-        """A batch is about to be learned from; `y` are positions among the active outputs."""
+        """A batch is about to be learned from; `y` are positions among the active outputs. Where each sample's softmax
+        is that of its own task, an exemplar whose class came back since has a number beyond them: see `OwnTasks`."""
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
         """The loss of a batch."""
@@ -278,14 +279,16 @@ class GradientLearner(Learner):
         and the penalty."""
         self.data, self.validation = self.rehearsal.beside(lesson.train), lesson.validation
         self.judged = self.outputs.active(lesson.index, self.loss_over)
-        self.active, self.places, masks = self._active_outputs(lesson)
+        self.active, self.places, own = self._active_outputs(lesson)
+        if own is not None and own.earlier:
+            self.data, self.places = self.rehearsal.told_apart(self.data, self.places, own.earlier)
         rows = self.active.stop - self.active.start
         self.sample_flops = step_flops(self.network, self.outline.shape, rows)
-        self.criterion, self._plain_grad = Criterion(masks=masks), None
+        self.criterion, self._plain_grad = Criterion(own=own), None
         if self.class_weighted:
             counts = self.rehearsal.counts(lesson.train, len(self.places))
             plain = self.statistics == "plain"
-            self.criterion = Criterion(class_weights(counts, self.places, rows), masks, plain)
+            self.criterion = Criterion(class_weights(counts, self.places, rows), own, plain)
             if plain:
                 self._plain_grad = torch.zeros_like(self.network.grad)
                 self.sample_flops = self.sample_flops // (1 + BACKWARD) * (1 + 2 * BACKWARD)
@@ -293,9 +296,9 @@ class GradientLearner(Learner):
         frozen = self.freeze_bn_stats and len(self.outputs.tasks) > 1
         self.network.freeze_statistics(self.shared() if frozen else ())
 
-    def _active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor, Tensor | None]:
+    def _active_outputs(self, lesson: Lesson) -> tuple[Outputs, Tensor, OwnTasks | None]:
         """The outputs in the training softmax, and for every class its place among them. Where the softmax runs over a
-        task's labels, each exemplar's runs over those of its own task: all outputs are active, with masks by place."""
+        task's labels, each exemplar's runs over those of its own task: all outputs are active, with masks by number."""
         if len(self.rehearsal.memory) and (self.needs_task or self.loss_over == "task"):
             return self.outputs.active_by_task()
         return *self.outputs.active(lesson.index, self.loss_over), None

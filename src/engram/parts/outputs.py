@@ -4,6 +4,7 @@ in which a row is a place in a task's list of classes, whatever the class."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -14,6 +15,19 @@ from engram.errors import NeedsTask
 from engram.networks import Outputs
 
 PER_TASK, SHARED = "per-task", "shared"
+
+
+@dataclass(frozen=True)
+class OwnTasks:
+    """For every sample the softmax over the outputs of its own task. A sample goes by a number: its output's for the
+    last task that has its class, and for every earlier one that has it too a number beyond all outputs.
+
+    `masks`: for each number 0 at the outputs of the task, else −∞. `right`: for each number the output. `earlier`: the
+    numbers beyond the outputs, by task and output."""
+
+    masks: Tensor
+    right: Tensor
+    earlier: Mapping[tuple[int, int], int]
 
 
 class OutputLayer:
@@ -65,17 +79,22 @@ class OutputLayer:
             places[label] = row - outputs.start
         return outputs, places.to(self.device)
 
-    def active_by_task(self) -> tuple[Outputs, Tensor, Tensor]:
-        """All outputs, the place of every class, and for each output a mask that leaves those of its own task."""
+    def active_by_task(self) -> tuple[Outputs, Tensor, OwnTasks]:
+        """All outputs, the place of every class, and the softmax of each task."""
         places = torch.full((max(self.all_classes) + 1,), -1)
         places[[label for _, label in self.names]] = torch.arange(len(self.names))
-        masks = torch.full((len(self.names), len(self.names)), float("-inf"))
-        for task in self.tasks:
-            rows = self.rows(task)
+        rows = {task: self.rows(task) for task in self.tasks}
+        last = {row: task for task, own in rows.items() for row in own}
+        again = [(task, row) for task, own in rows.items() for row in own if last[row] != task]
+        right = [*range(len(self.names)), *(row for _, row in again)]
+        masks = torch.full((len(right), len(self.names)), float("-inf"))
+        earlier = {pair: len(self.names) + k for k, pair in enumerate(again)}
+        for task, own in rows.items():
             mask = torch.full((len(self.names),), float("-inf"))
-            mask[rows] = 0
-            masks[rows] = mask
-        return Outputs(0, len(self.names)), places.to(self.device), masks.to(self.device)
+            mask[own] = 0
+            masks[[earlier.get((task, row), row) for row in own]] = mask
+        by_task = OwnTasks(masks.to(self.device), torch.tensor(right, device=self.device), earlier)
+        return Outputs(0, len(self.names)), places.to(self.device), by_task
 
     def rows(self, task: int | None) -> list[int]:
         """The rows of a task's classes, or of all classes seen."""

@@ -70,6 +70,17 @@ class Rehearsal:
         """A lesson's samples and the exemplars, which come last."""
         return Split.join([train, self.memory.split()]) if len(self.memory) else train
 
+    def told_apart(self, data: Split, places: Tensor, earlier: Mapping[tuple[int, int], int]) -> tuple[Split, Tensor]:
+        """What `beside` gave, and where each label has its place, when exemplars of a task and place that are among
+        `earlier` have a label of their own, whose place is the number given there."""
+        labels: dict[tuple[int | None, int], int] = {pair: len(places) + k for k, pair in enumerate(earlier)}
+        y, start = data.y.clone(), len(data) - len(self.memory)
+        for (task, label), size in zip(self.memory.sets(), self.memory.sizes, strict=True):
+            y[start : start + size] = labels.get((task, int(places[label])), label)
+            start += size
+        numbers = places.new_tensor(list(earlier.values()))
+        return Split(data.x, y, data.rows, data.transform, data.moves), torch.cat([places, numbers])
+
     @property
     def balanced(self) -> bool:
         """Whether there are exemplars, and batches hold as many of them as new samples."""

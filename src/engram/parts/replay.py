@@ -53,14 +53,15 @@ class Replay:
     def _sizes(self, counts: Sequence[int]) -> list[int]:
         return [min(self.memory, count) for count in counts]
 
-    def draw(self, most: int, draw: torch.Generator) -> tuple[Tensor, Tensor] | None:
-        """Samples of other tasks and their rows, with replacement: as many as there are, and no more than `most`."""
+    def draw(self, most: int, draw: torch.Generator) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Samples of other tasks, their rows and their tasks, with replacement: as many as there are, and no more than
+        `most`."""
         tasks = self.task.cpu()
         others = ((tasks != self.present) & (tasks != NOBODY)).nonzero().squeeze(1)
         if not len(others):
             return None
         chosen = others[torch.randint(len(others), (min(len(others), most),), generator=draw)]
-        return pick(self.x, chosen), pick(self.row, chosen).long()
+        return pick(self.x, chosen), pick(self.row, chosen).long(), pick(self.task, chosen)
 
     def keep(self, x: Tensor, rows: Tensor, draw: torch.Generator) -> None:
         """Put samples of the present task where the ring or the reservoir has them."""
