@@ -25,7 +25,7 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, Split, State, Step, Task, canonical
 from engram.errors import BadData
 from engram.networks import Blueprint
-from engram.parts.gradient import require_samples
+from engram.parts.fit import require_samples
 from engram.parts.outputs import OutputLayer
 from engram.parts.readout import Readout
 from engram.parts.som import SelfOrganisingMap

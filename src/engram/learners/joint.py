@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from engram.core import Lesson, Split, State, Step
-from engram.parts.gradient import GradientLearner, require_samples
+from engram.parts.fit import require_samples
+from engram.parts.gradient import GradientLearner
 from engram.parts.outputs import OutputLayer
 from engram.settings import setting
 from engram.transform import under

@@ -28,8 +28,7 @@ from torch import Tensor
 from engram.core import Learner, Lesson, Outline, Split, State, Step, Task, pick
 from engram.errors import BadData, BadSetting, Diverged
 from engram.networks import Blueprint
-from engram.parts.fit import LOOK, Fit
-from engram.parts.gradient import require_samples
+from engram.parts.fit import LOOK, Fit, require_samples
 from engram.parts.optimisers import OPTIMISERS
 from engram.parts.outputs import OutputLayer
 from engram.parts.pathways import ActivePath, Pathways

@@ -6,7 +6,7 @@ selection. Where fewer samples than wanted exist, all of them are chosen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from engram.core import Split, pick
 from engram.errors import Diverged
+from engram.networks import FlatNetwork, Outputs
 from engram.transform import under
 
 SAMPLING = {
@@ -97,6 +98,23 @@ def _finite(values: Tensor) -> Tensor:
         value = float(values[~values.isfinite()][0])
         raise Diverged(f"what exemplars are chosen by became {value}; lower the rate")
     return values
+
+
+def select_by(
+    network: FlatNetwork,
+    outputs: Outputs,
+    place: int,
+    kind: str,
+    m: int,
+    batches: Iterable[tuple[Tensor, Tensor]],
+    generator: torch.Generator,
+) -> Tensor:
+    """The same by what a network says of the samples in these batches, whose class has this place among the outputs."""
+    with torch.no_grad():
+        features = torch.cat([network.features(x) for x, _ in batches])
+        scores = network.scores(features, outputs)
+        weights = network.head[outputs.start + place, :-1]
+    return select(kind, m, features=features, scores=scores, weights=weights, generator=generator)
 
 
 class ExemplarMemory:

@@ -19,8 +19,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engram.core import Split, Step, pick
-from engram.errors import Diverged
+from engram.core import Lesson, Split, Step, pick
+from engram.errors import BadData, Diverged
 from engram.networks import FlatNetwork, Outputs
 from engram.parts.augmentation import Change
 from engram.parts.optimisers import OPTIMISERS
@@ -30,6 +30,11 @@ from engram.settings import apply, defaults, setting
 
 SLOTS = "optimiser."  # how names of its slots begin in a state
 LOOK = 1024  # samples at a time when accuracy is looked at
+
+
+def require_samples(lesson: Lesson) -> None:
+    if not len(lesson.train):
+        raise BadData(f"task {lesson.index + 1} ({lesson.name}) has no training samples")
 
 
 class Owner(Protocol):

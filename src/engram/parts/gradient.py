@@ -19,25 +19,19 @@ from torch import Tensor
 
 from engram.core import Learner, Lesson, Outline, Split, State, Step
 from engram.costs import BACKWARD, count_forward, head_flops, step_flops
-from engram.errors import BadData
 from engram.networks import FREEZE_BN_STATS, HEAD, Blueprint, FlatNetwork, Outputs
 from engram.parts.augmentation import AUGMENT, augmented, require_images
 from engram.parts.criterion import Criterion, class_weights
-from engram.parts.exemplars import select, uniform
-from engram.parts.fit import LOOK, Fit, Material, Plain, accuracy
+from engram.parts.exemplars import select_by, uniform
+from engram.parts.fit import LOOK, Fit, Material, Plain, accuracy, require_samples
 from engram.parts.optimisers import Optimiser
-from engram.parts.outputs import PER_TASK, SHARED, OutputLayer, OwnTasks
+from engram.parts.outputs import PER_TASK, SHARED, OutputLayer, OwnTasks, initial_rows
 from engram.parts.pull import Pull
 from engram.parts.rehearsal import Rehearsal
 from engram.parts.stopping import Stopping, looks_at
 from engram.parts.twins import is_as_in, learns_plainly, twins_of
 from engram.randomness import generator
 from engram.settings import apply, declared, resolve, setting
-
-
-def require_samples(lesson: Lesson) -> None:
-    if not len(lesson.train):
-        raise BadData(f"task {lesson.index + 1} ({lesson.name}) has no training samples")
 
 
 class GradientLearner(Learner):
@@ -214,12 +208,8 @@ class GradientLearner(Learner):
         if sampling == "uniform":
             return uniform(len(own), m, draw)
         outputs, places = self.outputs.active(lesson.index, self.loss_over)
-        with torch.no_grad():
-            features = torch.cat([self.network.features(x) for x, _ in own.batches(LOOK)])
-            scores = self.network.scores(features, outputs)
-            weights = self.network.head[outputs.start + int(places[label]), :-1]
-        self.operations += len(own) * (self.forward_flops + head_flops(self.network, scores.shape[1]))
-        return select(sampling, m, features=features, scores=scores, weights=weights, generator=draw)
+        self.operations += len(own) * (self.forward_flops + head_flops(self.network, outputs.stop - outputs.start))
+        return select_by(self.network, outputs, int(places[label]), sampling, m, own.batches(LOOK), draw)
 
     def steps_per_epoch(self) -> int:
         return math.ceil(self.rehearsal.presented(len(self.data)) / self.batch)
@@ -332,12 +322,7 @@ class GradientLearner(Learner):
         return self.blueprint.build(self.outline.shape, self.seed)
 
     def _initial_rows(self, names: Sequence[tuple[int | None, int]]) -> Tensor:
-        """Rows of the head for these tasks and labels, each from a generator of its own."""
-        rows = [torch.empty(0)]
-        for task, label in names:
-            where = ("head", label) if task is None else ("head", label, task)
-            rows.append(self.network.trunk.head_rows(1, generator(self.seed, "initialisation", *where)).flatten())
-        return torch.cat(rows)
+        return initial_rows(self.network.trunk, self.seed, names)
 
     def state(self) -> State:
         network = self.network

@@ -22,7 +22,7 @@ from engram.core import Lesson, Outline, State, Step
 from engram.costs import count_forward
 from engram.errors import BadSetting
 from engram.networks import HEAD, Blueprint, FlatNetwork
-from engram.parts.gradient import require_samples
+from engram.parts.fit import require_samples
 from engram.parts.partly_private import PartlyPrivate
 from engram.randomness import generator
 from engram.settings import setting

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from engram.errors import NeedsTask
-from engram.networks import Outputs
+from engram.networks import Outputs, Trunk
+from engram.randomness import generator
 
 PER_TASK, SHARED = "per-task", "shared"
 
@@ -145,3 +146,12 @@ def _read(state: dict[str, Any]) -> tuple[list[tuple[int | None, int]], dict[int
 def _read_older(state: dict[str, Any]) -> tuple[list[tuple[int | None, int]], dict[int, tuple[int, ...]]]:
     """A pair for every row and for every task: what older versions wrote."""
     return [(task, label) for task, label in state["names"]], {task: tuple(own) for task, own in state["tasks"]}
+
+
+def initial_rows(trunk: Trunk, seed: int, names: Sequence[tuple[int | None, int]]) -> Tensor:
+    """Rows of the head for these tasks and labels, each from a generator of its own."""
+    rows = [torch.empty(0)]
+    for task, label in names:
+        where = ("head", label) if task is None else ("head", label, task)
+        rows.append(trunk.head_rows(1, generator(seed, "initialisation", *where)).flatten())
+    return torch.cat(rows)
