@@ -209,3 +209,15 @@ def test_a_folder_does_not_hide_a_stream(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "split-digits").mkdir()
     assert stream("split-digits").spec["kind"] == "split"
+
+
+def test_vectors_of_bytes_are_standardised_and_not_scaled_once_more(tmp_path):
+    draw = np.random.default_rng(0)
+    for name in ("1.npz", "2.npz"):
+        np.savez(tmp_path / name, x=draw.integers(0, 256, (60, 5)).astype(np.uint8), y=np.arange(60) % 2)
+    x, _ = from_files([str(tmp_path / name) for name in ("1.npz", "2.npz")])[0].train.batch(slice(None))
+    assert (x.std(0) - 1).abs().max() < 0.2
+    bare, _ = from_files([str(tmp_path / "1.npz"), str(tmp_path / "2.npz")], standardised=False)[0].test.batch(
+        slice(None)
+    )
+    assert 0.9 < bare.max() <= 1

@@ -59,7 +59,9 @@ def _made(
     if tasks is not None and not 0 < tasks <= len(found):
         raise BadSetting(f"tasks={tasks} is not possible with the {len(found)} files of {name}; leave it out for all")
     sheets = _sheets(found[:tasks], values)
-    scale = 1 / 255 if sheets[0].x is not None and _is_bytes(sheets[0].x) else 1.0
+    x = sheets[0].x
+    is_scaled = x is not None and x.ndim == 2 and values["standardised"]
+    scale = 1 / 255 if x is not None and _is_bytes(x) and not is_scaled else 1.0
     made = from_arrays(_tasks(sheets, seed, values), name=name, seed=seed, validation=validation, scale=scale)
     spec = {
         "kind": KIND,
