@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,9 @@ def test_it_ends_by_itself_when_nothing_is_trained(engram, training):
 def test_on_a_terminal_it_goes_on_until_ctrl_c(training):
     main, terminal = pty.openpty()
     command = [sys.executable, "-m", "engram", "runs", "--watch"]
-    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # where these tests run in the background too
+    environment = {**os.environ, "NO_COLOR": "1"}
+    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, env=environment, preexec_fn=listening)
     os.close(terminal)
     seen = b""
     while b"50%" not in seen:
