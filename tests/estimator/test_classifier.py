@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -326,3 +327,16 @@ def test_what_cannot_be_asked_for_is_said_when_it_begins(parameters, words):
     with pytest.raises(EngramError, match=words):
         ContinualClassifier(**parameters).fit(X, Y)
     assert issubclass(UnknownName, EngramError)
+
+
+def test_a_column_that_is_constant_but_for_the_last_digits_of_float64_is_constant():
+    draw = np.random.default_rng(0)
+    shares = draw.dirichlet([1, 1, 1], 300)
+    x, y = np.column_stack([shares, shares.sum(1)]), (shares[:, 0] > shares[:, 1]).astype(int)
+    assert len(np.unique(x[:, 3])) > 1
+    model = ContinualClassifier("ridge", features=200).fit(x[:200], y[:200])
+    later = x[200:] * [1, 1, 1, 0.99]
+    assert (model.predict(later) == y[200:]).mean() > 0.9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ContinualClassifier("slda").fit(x[:50], y[:50])

@@ -286,11 +286,13 @@ def test_what_a_function_makes_is_found_by_the_name_that_it_was_given(folder, ma
 
 def test_a_running_script_has_the_digest_of_its_text_but_for_what_functions_made_in_it(folder):
     script = """
+        import torch
         from engram.learners.finetune import Finetune
         from engram.own import origin
 
         class Mine(Finetune):
             name = "mine"
+            @torch.no_grad()
             def end(self, lesson):
                 super().end(lesson)
 
@@ -300,13 +302,17 @@ def test_a_running_script_has_the_digest_of_its_text_but_for_what_functions_made
                     self.network.theta.mul_(factor)
             return Made
 
+        class Bounded(Finetune):
+            rate = Finetune.rate
+            end = Mine.end
+
         Made = made(0.5)
         Bare = type("Bare", (Finetune,), {"factor": 0.5})
-        print(*(origin(thing).digest for thing in (Mine, Made, Bare)), origin(Mine).place)
+        print(*(origin(thing).digest for thing in (Mine, Bounded, Made, Bare)), origin(Mine).place)
     """
     write(folder, "script", script)
     said = [subprocess.check_output([sys.executable, "script.py"], text=True).split() for _ in range(2)]
-    assert [one == two for one, two in zip(*said)] == [True, False, False, True]
+    assert [one == two for one, two in zip(*said)] == [True, True, False, False, True]
     assert said[0][-1] == "None"
     write(folder, "script", script.replace("super()", "Finetune").replace("(lesson)\n\n", "(self, lesson)\n\n"))
     assert subprocess.check_output([sys.executable, "script.py"], text=True).split()[0] != said[0][0]

@@ -10,6 +10,7 @@ from torch import nn
 from engram.core import Split
 from engram.errors import BadSetting
 from engram.learners.mas import squared_norm
+from engram.networks import NETWORKS as REGISTRY
 from engram.networks import Blueprint, FlatNetwork, Outputs
 from engram.networks.module import adopt
 from engram.networks.trunk import Trunk
@@ -301,6 +302,23 @@ def reflect(shape):
     return nn.Sequential(nn.Conv2d(1, 3, 3, padding=1, padding_mode="reflect"), nn.ReLU())
 
 
+def same_padding(shape):
+    return nn.Sequential(nn.Conv2d(1, 3, 3, padding="same"), nn.ReLU())
+
+
+class LeftOver(Twice):
+    def forward(self, x):
+        return self.a(x.flatten(1))
+
+
+@pytest.mark.parametrize("name", ["online-ewc", "mas"])
+def test_a_layer_that_nothing_depends_on_has_no_importance(name, make, teach, digits_lessons):
+    learner = teach(make(name, network=Blueprint.of(REGISTRY.name_of(LeftOver))), digits_lessons[:2])
+    weights = {key: value for key, value in learner.network.trunk.named_parameters() if "weight" in key}
+    found = {key: float(learner.kept["importance"][learner.network.span(each)].sum()) for key, each in weights.items()}
+    assert {key for key, total in found.items() if total} == {"layers.0.a.weight"}
+
+
 @pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
 @pytest.mark.parametrize(
     "make, message",
@@ -317,6 +335,7 @@ def reflect(shape):
         (Positions, "the Linear 'layers.0.a', which is not given one input for every sample; give it one"),
         (normed_weight, "the Linear 'layers.1', which makes its weight of other parameters"),
         (reflect, "the Conv2d 'layers.0', which pads with padding_mode='reflect'; pad with zeros, or use fisher=batch"),
+        (same_padding, "the Conv2d 'layers.0', which has padding='same'; say in numbers how wide it is"),
     ],
 )
 def test_a_layer_that_one_formula_for_one_call_does_not_hold_of_is_refused(make, message, data):

@@ -208,3 +208,9 @@ def test_numbers_are_read_in_a_small_multiple_of_the_time_that_splitting_takes(o
 
 def test_odd_space_around_numbers_is_taken_off(of):
     assert of("a,b\n\x1c0012,1\n3,2\n").columns["a"].values.tolist() == [12, 3]
+
+
+def test_lines_that_all_end_twice_have_no_missing_values_between_them(tmp_path):
+    """As Python's csv writes them on Windows into a file that was opened without newline=''."""
+    (tmp_path / "one.csv").write_bytes(b"v\r\r\n1\r\r\n2\r\r\n3\r\r\n")
+    assert read(tmp_path / "one.csv", labelled=False).columns["v"].values.tolist() == [1, 2, 3]

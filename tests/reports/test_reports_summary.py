@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from engram.exports.means import mean_rows
 from engram.reports.summary import by_method, cost_spreads, done, metric_spreads, plain
 
 
@@ -51,7 +52,10 @@ def test_a_seed_counts_once_with_all_that_was_measured(record, failed):
     """It is asked for again with a learning curve or references: the nodes are the same."""
     seeds = [record(seed=seed) for seed in (0, 1, 2)]
     again = [record(seed=0, moments=(0, 1)), record(seed=1, joint=(0.9, 0.9)), failed(seed=2)]
-    assert by_method([*seeds, *again]) == [[again[0], again[1], seeds[2]]]
+    (group,) = by_method([*seeds, *again])
+    assert group == [again[0], again[1], seeds[2]]
+    (both,) = by_method([*seeds[:1], record(seed=0, joint=(0.9, 0.9)), again[0]])
+    assert (both[0].joint, both[0].moments) == ((0.9, 0.9), (0, 1))
     assert metric_spreads(by_method([*seeds, *again])[0])["average_accuracy"]["n"] == 3
 
 
@@ -65,6 +69,8 @@ def test_a_stream_of_its_own_and_one_that_seeds_share_are_two_rows(record):
     assert [{each.beside["stream_seed"] for each in group} for group in groups] == [{"own"}, {"1"}]
     assert [[each.key for each in group] for group in by_method([own[1], *shared])] == [["1 1", "0 1", "2 1"]]
     assert by_method([own[1], *shared])[0][0].beside == {}
+    of_seed_0 = [of(seed, 0) for seed in (1, 2)]
+    assert [row["settings"] for row in mean_rows([*own, *of_seed_0])] == ["stream_seed=own", "stream_seed=0"]
 
 
 def test_plain_is_strict_json():

@@ -33,7 +33,7 @@ ModelSettings = Annotated[
 ]
 Room = Annotated[
     str | None,
-    typer.Option("--memory", metavar="10MB", help="Room for rows that are kept, of learners that keep some."),
+    typer.Option("--memory", metavar="10MB", help="Room for rows that are kept, of learners with a budget for them."),
 ]
 ModelNetwork = Annotated[str | None, typer.Option("--network", metavar="NAME", help="Of learners that have one.")]
 ModelSeed = Annotated[str | None, typer.Option("--seed", metavar="N", help="Decides every random choice; 0.")]

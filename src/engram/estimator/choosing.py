@@ -62,5 +62,5 @@ def no_use_of(room: int, learner: str) -> BadSetting:
     """Why a learner that was named cannot be given room for samples."""
     return BadSetting(
         f"memory={room} is room for rows that are kept, and learner '{learner}' keeps none by their bytes; leave it "
-        "out, or name one that has the setting 'exemplars' ('engram list learners NAME')"
+        "out, or name one that has the setting 'exemplar_budget' ('engram list learners NAME')"
     )

@@ -98,11 +98,12 @@ def _about(record: Record) -> dict[str, str]:
 
 def _settings(records: Sequence[Record]) -> list[str]:
     """In what the methods of a learner differ from each other: those of other learners have other settings anyway."""
-    found: dict[str, str] = {}
+    found = [""] * len(records)
     for learner in {record.learner for record in records}:
-        own = [record for record in records if record.learner == learner]
-        found |= dict(zip((r.key for r in own), differing([_all_settings(r) for r in own]), strict=True))
-    return [found[record.key] for record in records]
+        own = [place for place, record in enumerate(records) if record.learner == learner]
+        for place, text in zip(own, differing([_all_settings(records[each]) for each in own]), strict=True):
+            found[place] = text
+    return found
 
 
 def _all_settings(record: Record) -> dict[str, Any]:

@@ -33,6 +33,8 @@ def prepared(graph: OnnxGraph, preparation: Preparation) -> str:
     if preparation.scale is not None:
         mean, deviation = preparation.scale
         x = graph.add("Div", graph.add("Sub", x, np.asarray(mean, float)), np.asarray(deviation, float))
+    if len(preparation.shape) == 2:  # grey images have one channel
+        x = graph.add("Unsqueeze", x, np.array([1], np.int64))
     return graph.add("Cast", x, to=1)
 
 

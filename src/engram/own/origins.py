@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import uuid
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def _find_origin(thing: Any) -> Origin | None:
     file = file_of(module)
     if file is not None and file.is_relative_to(_LIBRARY):
         return None
-    name = _name_in(module, thing)
+    name = _name_in(module, file, thing)
     if file is None or module is None or name is None or not _is_written_in(thing, file):
         # The source cannot be read, or what a function around it has put into it: nothing may be taken for the same.
         return Origin(None, uuid.uuid4().hex[:16])
@@ -69,11 +70,11 @@ def _find_origin(thing: Any) -> Origin | None:
     return Origin(f"{module.__name__}:{name}", of_name(file, name, module.__name__))
 
 
-def _name_in(module: ModuleType | None, thing: Any) -> str | None:
+def _name_in(module: ModuleType | None, file: Path | None, thing: Any) -> str | None:
     """What its module has it as, once it is imported: what a function made may have the `__qualname__` of another. None
     where it cannot be found again; a script that is running may bind a name to one thing after another, so there what
     was not written under its name has none."""
-    if module is None or (module.__name__ == "__main__" and not _says_all(thing)):
+    if module is None or file is None or (module.__name__ == "__main__" and not _says_all(thing, file)):
         return None
     names = [name for name, value in vars(module).items() if value is thing]
     return thing.__name__ if thing.__name__ in names else next(iter(names), None)
@@ -94,14 +95,16 @@ def _codes(thing: Any) -> list[CodeType]:
     return [f.__code__ for f in map(inspect.unwrap, functions) if inspect.isfunction(f)]
 
 
-def _says_all(thing: Any) -> bool:
-    """Whether a class or function is as its text has it: no function around it has put anything into it."""
-    members = {"": thing} if inspect.isfunction(thing) else vars(thing)
-    own = {f".{name}" if name else "": f for name, f in members.items() if inspect.isfunction(f)}
-    written = {name: f for name, f in own.items() if f.__code__.co_filename != "<string>"}
-    as_named = all(f.__qualname__ == thing.__qualname__ + name for name, f in written.items())
-    alone = all({*f.__code__.co_freevars} <= {"__class__"} and not hasattr(f, "__wrapped__") for f in written.values())
-    return bool(written) and as_named and alone
+def _says_all(thing: Any, file: Path) -> bool:
+    """Whether a class or function of the running script is as its text has it at the top level: no function has put
+    anything into it."""
+    functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
+    if any("<locals>" in inspect.unwrap(each).__qualname__ for each in functions):
+        return False
+    if thing.__qualname__ == "<lambda>":
+        return thing.__defaults__ is None
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return re.search(rf"^(class|def|async def) {re.escape(thing.__qualname__)}\b", text, re.MULTILINE) is not None
 
 
 def _refuse_if_edited(module: ModuleType, file: Path, thing: Any) -> None:

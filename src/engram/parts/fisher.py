@@ -126,7 +126,7 @@ def _add_sizes(
 ) -> None:
     """Add the square, or what `size` says, of the gradient of every sample's part of the loss, a sum over samples."""
     if any(isinstance(h.outputs, GradientEdge) for h in heard):
-        _require_single_uses(network.trunk, features)
+        _require_single_uses(network.trunk, features, {each.layer for each in heard})
     places: list[Any] = [scores, *(h.outputs for h in heard)]
     deltas = torch.autograd.grad(loss, places, allow_unused=True)
     with torch.no_grad():
@@ -170,10 +170,6 @@ class _listening:
         for layer, name in self.layers.items() if failed is None else ():
             if self.calls[layer] > 1:
                 raise _refusal(layer, name, "is called more than once", "give every call a layer of its own")
-            if not self.calls[layer] and _is_trained(layer):
-                raise _refusal(
-                    layer, name, "is not called", "call it, and not a function on its weights, or leave it out"
-                )
 
     def _hear(self, layer: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
         self.calls[layer] += 1
@@ -196,12 +192,15 @@ def _require_formula(layer: Any, name: str) -> None:
         raise BadSetting(f"there is no exact Fisher information for a {type(layer).__name__} layer; use fisher=batch")
     if isinstance(layer, nn.Conv2d) and layer.padding_mode != "zeros":
         raise _refusal(layer, name, f"pads with padding_mode='{layer.padding_mode}'", "pad with zeros")
+    if isinstance(layer, nn.Conv2d) and isinstance(layer.padding, str):
+        raise _refusal(layer, name, f"has padding='{layer.padding}'", "say in numbers how wide it is")
     if not layer._parameters.keys() <= {"weight", "bias"}:
         raise _refusal(layer, name, "makes its weight of other parameters", "let it have the weight as a parameter")
 
 
-def _require_single_uses(trunk: nn.Module, features: Tensor) -> None:
-    """Refuse parameters that the features depend on in several ways: cross terms would be missing."""
+def _require_single_uses(trunk: nn.Module, features: Tensor, heard: set[nn.Module]) -> None:
+    """Refuse parameters that the features depend on in several ways (cross terms would be missing), or otherwise than
+    by a call of their layer. A layer that nothing depends on has an importance of 0."""
     uses: Counter[int] = Counter()
     ahead: list[Node] = [features.grad_fn] if features.grad_fn else []
     seen = set(ahead)
@@ -214,17 +213,18 @@ def _require_single_uses(trunk: nn.Module, features: Tensor) -> None:
             elif node not in seen:
                 seen.add(node)
                 ahead.append(node)
-    if not uses or max(uses.values()) == 1:
-        return
     for name, layer in trunk.named_modules():
-        if any(uses[id(p)] > 1 for p in layer.parameters(recurse=False)):
+        used = [uses[id(p)] for p in layer.parameters(recurse=False)]
+        if any(used) and layer not in heard:
+            raise _refusal(layer, name, "is not called", "call it, and not a function on its weights")
+        if any(each > 1 for each in used):
             raise _refusal(layer, name, "has parameters that are used more than once", "give every use its own")
 
 
 def _refusal(layer: nn.Module, name: str, why: str, cure: str) -> BadSetting:
     return BadSetting(
         f"there is no exact Fisher information for the {type(layer).__name__} '{name}', which {why}; {cure}, or use "
-        "fisher=batch"
+        "fisher=batch (estimator=batch of ewc++ and rwalk; mas has none)"
     )
 
 

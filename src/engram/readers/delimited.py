@@ -65,7 +65,8 @@ def blocks(path: Path, where: str, shape: Layout) -> Iterator[RowBlock]:
 
 def _records(path: Path, where: str, separator: str, width: int = 0) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, with the number of its line. Where rows have one cell a blank line between them is
-    one whose cell is empty."""
+    one whose cell is empty, unless all lines end twice, as what Windows made of ends that were whole already."""
+    has_empty = width == 1 and not _ends_twice(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter=separator, strict=True)
         header, blank = False, list[int]()
@@ -75,12 +76,17 @@ def _records(path: Path, where: str, separator: str, width: int = 0) -> Iterator
                     yield from ((line, [""]) for line in blank)
                     yield rows.line_num, row
                     header, blank = True, []
-                elif header and width == 1:
+                elif header and has_empty:
                     blank.append(rows.line_num)
         except UnicodeDecodeError as error:
             raise _not_text(path, where) from error
         except csv.Error as error:
             raise BadData(f"{where} cannot be read as CSV in line {rows.line_num} ({error}); mend it") from error
+
+
+def _ends_twice(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b"\r\r\n" in file.read(1 << 16)
 
 
 def _first_line(path: Path, where: str) -> str:

@@ -16,6 +16,7 @@ from engram.readers.sheet import DATE, NUMBER, Field, Sheet
 
 MOST_TEXTS = 1000
 LOST = 0.01  # share of a column's deviation, of which what float32 leaves out is seen
+ROUNDED = 1e-12  # of a column's largest number: deviations below are those of float64's own rounding
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,13 @@ class Encoding:
 
 
 def lossy(x: np.ndarray) -> np.ndarray:
-    """Of which columns float32 loses a visible part of what varies. Constant ones are none of them."""
+    """Of which columns float32 loses a visible part of what varies. Constant ones are none of them, nor those that vary
+    in the last digits of float64 alone, as sums do that are always 1."""
     found = np.zeros(x.shape[1], dtype=bool)
     if np.can_cast(x.dtype, np.float32):
         return found
-    low, high = x.min(axis=0), x.max(axis=0)
-    deviation = x.std(axis=0, dtype=float)
-    near = np.flatnonzero((low < high) & (deviation < 1e-4 * np.maximum(high, -low)))  # none of all others
+    largest, deviation = np.abs(x).max(axis=0), x.std(axis=0, dtype=float)
+    near = np.flatnonzero((deviation < 1e-4 * largest) & (deviation > ROUNDED * largest))  # none of all others
     if len(near):
         exact = x[:, near].astype(float)
         found[near] = (exact - exact.astype(np.float32)).std(axis=0) > LOST * deviation[near]

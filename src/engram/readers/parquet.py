@@ -89,7 +89,7 @@ def _column(values: Any, where: str, kind: str | None) -> Field:
     texts = np.empty(len(values), object)
     if found == TEXT:  # which means what it means in CSV
         texts[:] = cells.texts(("" if text is None else text for text in values.to_pylist()), {}, as_label)
-        if all(text is None for text in texts):
+        if kind not in (None, TEXT) and all(text is None for text in texts):
             values = pa.chunked_array([pa.nulls(len(values))])
     if pa.types.is_null(values.type):
         found = kind or NUMBER

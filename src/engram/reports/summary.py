@@ -70,12 +70,24 @@ def _by_stream_seed(group: list[Record]) -> list[list[Record]]:
 
 
 def _each_seed_once(group: Sequence[Record]) -> list[Record]:
-    """Of several runs of one seed the one that measured most."""
-    found: dict[int, Record] = {}
+    """Of several runs of one seed the one that measured most, with what only others measured."""
+    found: dict[int, list[Record]] = {}
     for record in group:
-        if record.seed not in found or _extent(record) > _extent(found[record.seed]):
-            found[record.seed] = record
-    return list(found.values())
+        found.setdefault(record.seed, []).append(record)
+    return [_joined(max(records, key=_extent), records) for records in found.values()]
+
+
+def _joined(record: Record, others: Sequence[Record]) -> Record:
+    """A record with the learning curves and references of others that came to the same parameters."""
+    for other in others:
+        if other.status != record.status or other.parameters_sha256 != record.parameters_sha256:
+            continue
+        if other.moments and not record.moments:
+            record = replace(record, rows=other.rows, moments=other.moments)
+        for name in ("joint", "isolated", "ideals"):
+            if getattr(record, name) is None and getattr(other, name) is not None:
+                record = replace(record, **{name: getattr(other, name)})
+    return record
 
 
 def _extent(record: Record) -> tuple[bool, int, int]:
