@@ -53,20 +53,24 @@ def test_a_file_and_what_it_imports_from_beside_it(tmp_path, elsewhere):
     assert LEARNERS[LEARNERS.find_again(there, digest)].half == 0.5
 
 
-def test_a_module_of_a_package_by_its_name(tmp_path, elsewhere):
-    write(tmp_path / "here" / "parcelled" / "__init__.py", "from parcelled.first import ONE")
-    write(tmp_path / "here" / "parcelled" / "first.py", "ONE = 1")
-    write(tmp_path / "here" / "parcelled" / "deep" / "__init__.py")
-    write(tmp_path / "here" / "parcelled" / "deep" / "number.py", "HALF = 0.5")
-    write(tmp_path / "here" / "parcelled" / "deep" / "mine.py", LEARNER.format("from .number import HALF"))
+def half_there(place, tmp_path, elsewhere):
+    """A module of the folder `here` arrives under its name where that folder is not, with the same digest."""
     sys.path.insert(0, str(tmp_path / "here"))
-    place = "parcelled.deep.mine:Mine"
     digest = LEARNERS.origin(LEARNERS.name_of(place)).digest
     parcel = pack(place)
     elsewhere(tmp_path / "here")
     there = unpack(parcel, tmp_path / "there")
     assert there == place
     assert LEARNERS[LEARNERS.find_again(there, digest)].half == 0.5
+
+
+def test_a_module_of_a_package_by_its_name(tmp_path, elsewhere):
+    write(tmp_path / "here" / "parcelled" / "__init__.py", "from parcelled.first import ONE")
+    write(tmp_path / "here" / "parcelled" / "first.py", "ONE = 1")
+    write(tmp_path / "here" / "parcelled" / "deep" / "__init__.py")
+    write(tmp_path / "here" / "parcelled" / "deep" / "number.py", "HALF = 0.5")
+    write(tmp_path / "here" / "parcelled" / "deep" / "mine.py", LEARNER.format("from .number import HALF"))
+    half_there("parcelled.deep.mine:Mine", tmp_path, elsewhere)
 
 
 def test_a_source_that_is_gone_is_a_sentence(tmp_path):
@@ -78,10 +82,4 @@ def test_a_module_of_a_folder_that_is_a_package_by_name_alone(tmp_path, elsewher
     write(tmp_path / "here" / "parcelled" / "mine.py", LEARNER.format("from parcelled.number import HALF"))
     write(tmp_path / "here" / "parcelled" / "number.py", "from helpers.more import HALF")
     write(tmp_path / "here" / "helpers" / "more.py", "HALF = 0.5")
-    sys.path.insert(0, str(tmp_path / "here"))
-    place = "parcelled.mine:Mine"
-    digest = LEARNERS.origin(LEARNERS.name_of(place)).digest
-    parcel = pack(place)
-    elsewhere(tmp_path / "here")
-    there = unpack(parcel, tmp_path / "there")
-    assert LEARNERS[LEARNERS.find_again(there, digest)].half == 0.5
+    half_there("parcelled.mine:Mine", tmp_path, elsewhere)
