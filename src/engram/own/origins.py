@@ -90,16 +90,20 @@ def _is_written_in(thing: Any, file: Path) -> bool:
 
 
 def _codes(thing: Any) -> list[CodeType]:
-    """The code of a function, or of a class's methods; a decorator may lie anywhere."""
-    functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
-    return [f.__code__ for f in map(inspect.unwrap, functions) if inspect.isfunction(f)]
+    """The code of a function, or of a class's methods."""
+    return [each.__code__ for each in _functions(thing)]
+
+
+def _functions(thing: Any) -> list[Any]:
+    """A function, or a class's methods, as they were written: a decorator may lie anywhere."""
+    found = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
+    return [each for each in map(inspect.unwrap, found) if inspect.isfunction(each)]
 
 
 def _says_all(thing: Any, file: Path) -> bool:
     """Whether a class or function of the running script is as its text has it at the top level: no function has put
     anything into it."""
-    functions = [thing] if inspect.isfunction(thing) else [v for v in vars(thing).values() if inspect.isfunction(v)]
-    if any("<locals>" in inspect.unwrap(each).__qualname__ for each in functions):
+    if any("<locals>" in each.__qualname__ for each in _functions(thing)):
         return False
     if thing.__qualname__ == "<lambda>":
         return thing.__defaults__ is None
